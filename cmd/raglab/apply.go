@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"raglab/cache"
+	"raglab/engine"
+	"raglab/engine/workspace"
+	"raglab/internal/report"
+)
+
+const applyHelp = `Usage: raglab apply [SPEC|PLAN] [flags]
+
+Computes what is not known yet, writes the outputs and shows the results. What
+was computed stays in the cache: after an interruption or a crash the next apply
+goes on where this one stopped. A stage that fails does not stop what does not
+need it.
+
+` + specHelp + `  -target ADDRESS      apply this stage alone, with what it needs; may be repeated
+  -force ADDRESS       run this stage although its result is there; may be repeated
+  -fail-fast           begin nothing more after the first failure
+  -verify SHARE        make that share of the cached results again and compare, as 5% or 0.05
+  -lock-timeout TIME   wait that long for another process, as 30s (default: as long as it takes)
+  -progress MODE       auto, tty, plain or quiet (default auto)
+  -quiet               results and failures only
+  -json                one JSON object a line
+
+Exit codes: 0 done, 1 error in the spec or in what it reads, 3 finished with
+failed stages, 4 verification found a difference, 11 locked, 130 interrupted.
+`
+
+func applyCommand() command {
+	return command{"apply", "compute it and show the results", applyHelp, runApply}
+}
+
+// applyArgs are the flags of apply.
+type applyArgs struct {
+	specArgs
+	workspace.Selection
+	failFast    bool
+	verify      float64
+	lockTimeout time.Duration
+	progress    string
+	quiet, json bool
+}
+
+func (a *applyArgs) register(set *flag.FlagSet) {
+	a.specArgs.register(set)
+	registerSelection(set, &a.Selection)
+	set.BoolVar(&a.failFast, "fail-fast", false, "")
+	set.Func("verify", "", func(s string) (err error) { a.verify, err = parseShare(s); return err })
+	set.DurationVar(&a.lockTimeout, "lock-timeout", 0, "")
+	set.StringVar(&a.progress, "progress", "auto", "")
+	set.BoolVar(&a.quiet, "quiet", false, "")
+	set.BoolVar(&a.json, "json", false, "")
+}
+
+// parseShare reads 5% or 0.05.
+func parseShare(s string) (float64, error) {
+	number, percent := strings.CutSuffix(s, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v >= 0 && v <= 1) {
+		return 0, fmt.Errorf("%q is not a share such as 5%% or 0.05", s)
+	}
+	return v, nil
+}
+
+func runApply(ctx context.Context, t terminal, argv []string) int {
+	var a applyArgs
+	set := flag.NewFlagSet("apply", flag.ContinueOnError)
+	a.register(set)
+	rest, err := parseFlags(t, set, applyHelp, argv)
+	if err != nil {
+		return exitOfFlags(err)
+	}
+	view, err := newApplyView(t, a)
+	if err != nil {
+		return t.fail("apply", err)
+	}
+	path, saved, err := a.savedOrSpec(rest)
+	if err != nil {
+		return t.fail("apply", err)
+	}
+	exp, diags := a.load(path)
+	view.diagnostics(exp, diags)
+	if diags.HasErrors() {
+		return exitError
+	}
+	w, err := a.workspace(t, "raglab apply "+path, false)
+	if err != nil {
+		return t.fail("apply", err)
+	}
+	defer closing(t, w.Close)
+	s, err := w.Start(ctx, exp)
+	if err != nil {
+		return t.showError("apply", exp, err)
+	}
+	defer closing(t, s.Close)
+	if saved != nil {
+		if err := saved.Stale(s); err != nil {
+			return t.fail("apply", err)
+		}
+	}
+	return a.apply(ctx, t, view, s)
+}
+
+// savedOrSpec tells a saved plan from a spec. A plan brings the variables and
+// the selection it was made with.
+func (a *applyArgs) savedOrSpec(rest []string) (string, *workspace.SavedPlan, error) {
+	path, err := specPath(rest)
+	if err != nil {
+		return "", nil, err
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.IsDir() || strings.HasSuffix(path, ".hcl") {
+		return path, nil, nil
+	}
+	saved, err := workspace.LoadPlan(path)
+	if errors.Is(err, workspace.ErrNoPlan) {
+		return path, nil, nil
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	a.vars, a.varFiles, a.Selection = saved.Vars, saved.VarFiles, saved.Selection
+	return saved.Spec, saved, nil
+}
+
+func (a *applyArgs) apply(ctx context.Context, t terminal, view applyView, s *workspace.Session) int {
+	if err := s.Prepare(ctx); err != nil {
+		return t.fail("apply", err)
+	}
+	plan, err := s.Plan(ctx, a.Selection)
+	if err != nil {
+		return t.fail("apply", err)
+	}
+	view.begin(s, plan)
+	out, err := s.Apply(ctx, plan, workspace.ApplyOptions{
+		FailFast: a.failFast, LockTimeout: a.lockTimeout, Verify: a.verify,
+		Reason: "raglab " + strings.Join(os.Args[1:], " "), Events: view.event,
+	})
+	view.end(out)
+	if out == nil {
+		return t.fail("apply", err)
+	}
+	if err != nil {
+		fmt.Fprintln(t.err, "warning: "+err.Error())
+	}
+	if err := a.results(ctx, view, s, plan, out); err != nil {
+		return t.fail("apply", err)
+	}
+	view.failures(out)
+	return applyExit(out)
+}
+
+// results writes the outputs and shows the tables. Results that are partial are
+// shown and not written: a file must not pass for the whole experiment.
+func (a *applyArgs) results(ctx context.Context, view applyView, s *workspace.Session, plan *engine.Plan, out *engine.Outcomes) error {
+	ctx = context.WithoutCancel(ctx)
+	r, err := s.Report(ctx, out)
+	if err != nil {
+		return err
+	}
+	complete := !plan.Partial && len(out.Failures) == 0 && !out.Interrupted && !out.OverBudget
+	if !complete {
+		r.Notes = append(r.Notes, "The results are partial.")
+	}
+	var written []writtenOutput
+	if complete {
+		for _, o := range s.Outputs {
+			changed, err := report.Write(o, r)
+			if err != nil {
+				return err
+			}
+			written = append(written, writtenOutput{o.Path(), changed})
+		}
+	}
+	view.results(r, written, complete)
+	return nil
+}
+
+// writtenOutput is an output's file, and whether it changed.
+type writtenOutput struct {
+	Path    string `json:"path"`
+	Changed bool   `json:"changed"`
+}
+
+func applyExit(out *engine.Outcomes) int {
+	switch {
+	case out.Interrupted:
+		return exitInterrupted
+	case len(out.Failures) > 0:
+		var input *engine.InputError
+		code := exitFailed
+		for _, f := range out.Failures {
+			if errors.Is(f.Err, cache.ErrLocked) {
+				return exitLocked
+			}
+			if errors.As(f.Err, &input) {
+				code = exitError
+			}
+		}
+		return code
+	case len(out.Different) > 0:
+		return exitDifferent
+	case out.OverBudget:
+		return exitFailed
+	}
+	return exitOK
+}

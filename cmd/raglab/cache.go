@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"raglab/cache"
+)
+
+const cacheHelp = `Usage: raglab cache du|gc|verify|pin|unpin [flags]
+
+du                     how much the cache holds
+gc                     remove what is old, or over a size
+  -max-age TIME          results not used for that long, as 720h or 30d (default 30d)
+  -max-size SIZE         the oldest beyond that size, as 20GB
+  -dry-run               only say what would go
+verify                 read everything and set aside what is damaged
+pin EXPERIMENT         keep the last results of an experiment from gc
+unpin EXPERIMENT
+
+  -cache DIR           use this cache folder (or RAGLAB_CACHE)
+  -json                one JSON object
+
+A gc keeps pinned experiments and is safe beside a running apply.
+
+Exit codes: 0 done, 1 error, 3 verify found damage.
+`
+
+func cacheCommand() command {
+	return command{"cache", "show, shrink or check the cache", cacheHelp, runCache}
+}
+
+type cacheArgs struct {
+	specArgs
+	maxAge  time.Duration
+	maxSize int64
+	dryRun  bool
+	json    bool
+}
+
+func runCache(ctx context.Context, t terminal, argv []string) int {
+	a := cacheArgs{maxAge: 30 * 24 * time.Hour}
+	set := flag.NewFlagSet("cache", flag.ContinueOnError)
+	a.register(set)
+	set.Func("max-age", "", func(s string) (err error) { a.maxAge, err = parseAge(s); return err })
+	set.Func("max-size", "", func(s string) (err error) { a.maxSize, err = parseSize(s); return err })
+	set.BoolVar(&a.dryRun, "dry-run", false, "")
+	set.BoolVar(&a.json, "json", false, "")
+	rest, err := parseFlags(t, set, cacheHelp, argv)
+	if err != nil {
+		return exitOfFlags(err)
+	}
+	if len(rest) == 0 {
+		fmt.Fprint(t.err, cacheHelp)
+		return exitError
+	}
+	readOnly := rest[0] == "du" || a.dryRun
+	w, err := a.workspace(t, "raglab cache "+rest[0], readOnly)
+	if err != nil {
+		return t.fail("cache", err)
+	}
+	defer closing(t, w.Close)
+	code, err := a.do(ctx, t, w.Cache, rest[0], rest[1:])
+	if err != nil {
+		return t.fail("cache", err)
+	}
+	return code
+}
+
+func (a cacheArgs) do(ctx context.Context, t terminal, c *cache.Local, word string, rest []string) (int, error) {
+	switch word {
+	case "du":
+		u, err := c.Du(ctx)
+		if err != nil {
+			return 0, err
+		}
+		return exitOK, a.show(t, c, u, usageLines(u))
+	case "gc":
+		r, err := c.GC(ctx, cache.GCOptions{DryRun: a.dryRun, MaxAge: a.maxAge, MaxBytes: a.maxSize})
+		if err != nil {
+			return 0, err
+		}
+		return exitOK, a.show(t, c, r, gcLines(r, a.dryRun))
+	case "verify":
+		r, err := c.Verify(ctx)
+		if err != nil {
+			return 0, err
+		}
+		code := exitOK
+		if len(r.Bad) > 0 {
+			code = exitFailed
+		}
+		return code, a.show(t, c, r, verifyLines(r))
+	case "pin", "unpin":
+		return exitOK, a.pin(ctx, t, c, word, rest)
+	}
+	return 0, fmt.Errorf("there is no %q; raglab help cache lists what there is", word)
+}
+
+func (a cacheArgs) show(t terminal, c *cache.Local, v any, lines []string) error {
+	if a.json {
+		b, err := json.MarshalIndent(v, "", "  ")
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(t.out, "%s\n", b)
+		return nil
+	}
+	fmt.Fprintln(t.out, c.Dir())
+	for _, l := range lines {
+		fmt.Fprintln(t.out, l)
+	}
+	return nil
+}
+
+func tallyLine(name string, n cache.Tally) string {
+	return fmt.Sprintf("  %-11s %8d  %s", name, n.Count, sizeText(n.Bytes))
+}
+
+func usageLines(u cache.Usage) []string {
+	return []string{
+		tallyLine("results", u.Records), tallyLine("blobs", u.Blobs), tallyLine("embeddings", u.Memo), tallyLine("run logs", u.Runs),
+		tallyLine("states", u.States), tallyLine("set aside", u.Quarantine), tallyLine("unfinished", u.Drafts), tallyLine("together", u.Total()),
+	}
+}
+
+func gcLines(r cache.GCReport, dry bool) []string {
+	verb := "removed:"
+	if dry {
+		verb = "would remove:"
+	}
+	lines := append([]string{"held:"}, usageLines(r.Before)...)
+	return append(append(lines, verb), usageLines(r.Removed)...)
+}
+
+func verifyLines(r cache.VerifyReport) []string {
+	lines := []string{tallyLine("results", r.Records), tallyLine("blobs", r.Blobs), tallyLine("embeddings", r.Segments)}
+	for _, b := range r.Bad {
+		lines = append(lines, "  damaged: "+b.Error())
+	}
+	for _, k := range r.Incomplete {
+		lines = append(lines, "  incomplete, will be made again: "+k.Short())
+	}
+	if len(r.Bad) == 0 {
+		lines = append(lines, "Nothing is damaged.")
+	}
+	return lines
+}
+
+// pin keeps the results that an experiment's last apply left.
+func (a cacheArgs) pin(ctx context.Context, t terminal, c *cache.Local, word string, rest []string) error {
+	if len(rest) != 1 {
+		return errors.New("name the experiment")
+	}
+	if word == "unpin" {
+		return c.Unpin(ctx, rest[0])
+	}
+	keys, err := lastKeys(c, rest[0])
+	if err != nil {
+		return err
+	}
+	if err := c.Pin(ctx, rest[0], keys); err != nil {
+		return err
+	}
+	fmt.Fprintf(t.out, "%d results of %s are pinned.\n", len(keys), rest[0])
+	return nil
+}
+
+func parseAge(s string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.ParseFloat(days, 64)
+		if err != nil || n < 0 {
+			return 0, fmt.Errorf("%q is not a time such as 30d or 720h", s)
+		}
+		return time.Duration(n * 24 * float64(time.Hour)), nil
+	}
+	return time.ParseDuration(s)
+}
+
+var sizeUnits = []struct {
+	name  string
+	bytes float64
+}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}}
+
+func parseSize(s string) (int64, error) {
+	for _, u := range sizeUnits {
+		if number, ok := strings.CutSuffix(s, u.name); ok {
+			v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+			if err == nil && v >= 0 {
+				return int64(v * u.bytes), nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("%q is not a size such as 20GB", s)
+}
+
+func sizeText(n int64) string {
+	for _, u := range sizeUnits {
+		if float64(n) >= u.bytes {
+			return fmt.Sprintf("%.1f %s", float64(n)/u.bytes, u.name)
+		}
+	}
+	return "0 B"
+}

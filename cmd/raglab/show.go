@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+
+	"raglab/engine/workspace"
+)
+
+const showHelp = `Usage: raglab show PLAN [flags]
+
+Shows a plan that raglab plan -out saved, stale or not.
+
+  -json                one JSON object
+  -detailed-exitcode   exit with 2 when there is something to do
+
+Exit codes: 0 done, 1 error, 2 changes (with -detailed-exitcode).
+`
+
+func showCommand() command {
+	return command{"show", "show a saved plan", showHelp, runShow}
+}
+
+func runShow(_ context.Context, t terminal, argv []string) int {
+	set := flag.NewFlagSet("show", flag.ContinueOnError)
+	asJSON := set.Bool("json", false, "")
+	detailed := set.Bool("detailed-exitcode", false, "")
+	rest, err := parseFlags(t, set, showHelp, argv)
+	if err != nil {
+		return exitOfFlags(err)
+	}
+	if len(rest) != 1 {
+		return t.fail("show", errors.New("name one saved plan"))
+	}
+	p, err := workspace.LoadPlan(rest[0])
+	if err != nil {
+		return t.fail("show", err)
+	}
+	if *asJSON {
+		b, err := json.MarshalIndent(p, "", "  ")
+		if err != nil {
+			return t.fail("show", err)
+		}
+		fmt.Fprintf(t.out, "%s\n", b)
+	} else {
+		showPlan(t, p)
+	}
+	if *detailed && p.Summary.Run+p.Summary.Maybe+p.Summary.Blocked > 0 {
+		return exitChanges
+	}
+	return exitOK
+}
+
+func showPlan(t terminal, p *workspace.SavedPlan) {
+	fmt.Fprintf(t.out, "Plan of %s, made by raglab %s\n", p.Spec, p.Program)
+	var lines []*planLine
+	for _, s := range p.Stages {
+		l := &planLine{address: s.Address, outcome: s.Outcome, reason: s.Reason.String(), note: s.Note, stages: 1}
+		if s.Forecast != nil {
+			l.fresh, l.total, l.unit = s.Forecast.New, s.Forecast.Total, s.Forecast.Unit
+		}
+		lines = append(lines, l)
+	}
+	writePlanLines(t.out, lines)
+	fmt.Fprintln(t.out, summaryLine(p.Summary, 0))
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"golang.org/x/term"
+
+	"raglab/engine/workspace"
+	"raglab/internal/assets"
+	"raglab/spec"
+)
+
+// specArgs are the flags of commands that read a spec.
+type specArgs struct {
+	vars     map[string]string
+	varFiles []string
+	cache    string
+	threads  int
+}
+
+const specHelp = `  -var NAME=VALUE      set a variable of the spec; may be repeated
+  -var-file FILE       set variables from a file; may be repeated
+  -cache DIR           use this cache folder (or RAGLAB_CACHE)
+  -threads N           threads a stage may use (default: all processors)
+`
+
+func (a *specArgs) register(set *flag.FlagSet) {
+	a.vars = map[string]string{}
+	set.Func("var", "", func(s string) error {
+		name, value, ok := strings.Cut(s, "=")
+		if !ok {
+			return fmt.Errorf("%q is not NAME=VALUE", s)
+		}
+		a.vars[name] = value
+		return nil
+	})
+	set.Func("var-file", "", func(s string) error {
+		a.varFiles = append(a.varFiles, s)
+		return nil
+	})
+	set.StringVar(&a.cache, "cache", "", "")
+	set.IntVar(&a.threads, "threads", 0, "")
+}
+
+// load reads a spec. Diagnostics are the caller's to show.
+func (a *specArgs) load(path string) (*spec.Experiment, hcl.Diagnostics) {
+	return spec.Load(path, spec.LoadOptions{Catalog: workspace.Catalog(), Vars: a.vars, VarFiles: a.varFiles})
+}
+
+func (a *specArgs) workspace(t terminal, command string, readOnly bool) (*workspace.Workspace, error) {
+	return workspace.Open(workspace.Options{
+		CacheDir: a.cache, ReadOnly: readOnly, Threads: a.threads, Command: command, Version: version, Log: t.log,
+		Warn:        func(s string) { fmt.Fprintln(t.err, "warning: "+s) },
+		AssetEvents: assetLines(t),
+	})
+}
+
+// assetLines says on standard error which assets are being fetched: a line when
+// a file's download begins, every ten seconds while it goes on, and at its end.
+func assetLines(t terminal) func(assets.Event) {
+	var mu sync.Mutex
+	told := map[string]time.Time{}
+	return func(e assets.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		file := e.Asset + "/" + e.File
+		last, begun := told[file]
+		switch {
+		case e.Phase == assets.Waiting:
+			fmt.Fprintf(t.err, "%s: waiting for another process that gets it\n", e.Asset)
+		case e.Phase == assets.Done:
+			fmt.Fprintf(t.err, "%s: %s, %s\n", e.Asset, e.File, sizeText(e.Total))
+		case e.Phase == assets.Downloading && (!begun || time.Since(last) > 10*time.Second):
+			told[file] = time.Now()
+			fmt.Fprintf(t.err, "%s: getting %s from %s, %s of %s\n", e.Asset, e.File, e.Place, sizeText(e.Done), sizeText(e.Total))
+		}
+	}
+}
+
+// specPath is the spec that a command was given, or the only one there is.
+func specPath(args []string) (string, error) {
+	switch len(args) {
+	case 1:
+		return args[0], nil
+	case 0:
+	default:
+		return "", fmt.Errorf("one spec at a time: %s", strings.Join(args, " "))
+	}
+	for _, pattern := range []string{"*.hcl", "experiments/*.hcl"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			return "", fmt.Errorf("look for specs: %w", err)
+		}
+		if len(found) == 1 {
+			return found[0], nil
+		}
+		if len(found) > 1 {
+			return "", fmt.Errorf("name the spec: there are %s", strings.Join(found, ", "))
+		}
+	}
+	return "", errors.New("name the spec: there is none in this folder or in experiments/; raglab init DIR writes one")
+}
+
+// showDiagnostics writes what is wrong with a spec, with its source.
+func (t terminal) showDiagnostics(exp *spec.Experiment, diags hcl.Diagnostics) {
+	if len(diags) == 0 {
+		return
+	}
+	var files map[string]*hcl.File
+	if exp != nil {
+		files = exp.Files
+	}
+	width, color := 100, false
+	if f, ok := t.err.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		color = os.Getenv("NO_COLOR") == ""
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+			width = w
+		}
+	}
+	if err := spec.WriteDiagnostics(t.err, files, diags, width, color); err != nil {
+		fmt.Fprintln(t.err, err)
+	}
+}
+
+// showError writes an error, as diagnostics when it holds any.
+func (t terminal) showError(name string, exp *spec.Experiment, err error) int {
+	var diags hcl.Diagnostics
+	var one *hcl.Diagnostic
+	switch {
+	case errors.As(err, &diags):
+		t.showDiagnostics(exp, diags)
+	case errors.As(err, &one):
+		t.showDiagnostics(exp, hcl.Diagnostics{one})
+	default:
+		return t.fail(name, err)
+	}
+	return exitError
+}

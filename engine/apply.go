@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"raglab/cache"
+)
+
+// Store is what an apply needs of the cache.
+type Store interface {
+	cache.Store
+	Acquire(ctx context.Context, k cache.Key, req cache.LeaseRequest) (*cache.Lease, error)
+}
+
+// Executor runs plans in this process. Its fields must not change while Apply
+// runs; one executor may run one plan after another.
+type Executor struct {
+	Store Store
+	// Capacity is what stages may use together.
+	Capacity Resources
+	// Now is the clock.
+	Now func() time.Time
+	// Log is for developers; required.
+	Log hclog.Logger
+	// Events is told what happens, one event at a time.
+	Events func(Event)
+	// FailFast stops scheduling at the first failure.
+	FailFast bool
+	// Attempts bounds how often a stage that fails in a way that may pass is
+	// run; 0 means 4.
+	Attempts int
+	// Backoff is how long to wait before an attempt, from 2; nil doubles from
+	// half a second with jitter.
+	Backoff func(attempt int) time.Duration
+	// LockTimeout bounds how long to wait for a result that another process is
+	// making; 0 waits for ever.
+	LockTimeout time.Duration
+	// Poll is how often a locked key is looked at again; 0 means 100 ms.
+	Poll time.Duration
+	// Budget ends scheduling when that much time has passed; 0 means no end.
+	Budget time.Duration
+	// Verify is the share of cached results to make again and compare, 0 to 1.
+	Verify float64
+	// Provenance is stored with each result: host, version, command.
+	Provenance map[string]string
+}
+
+// StageState is where a stage stands when an apply ends.
+type StageState string
+
+// The states.
+const (
+	StateDone        StageState = "done"
+	StateFailed      StageState = "failed"
+	StateBlocked     StageState = "blocked"
+	StateInterrupted StageState = "interrupted"
+	StateQueued      StageState = "queued"
+)
+
+// Failure is a stage that failed, with its cause.
+type Failure struct {
+	Stage *Stage
+	Err   error
+}
+
+// Outcomes is what came of an apply. Slices are indexed as the graph's stages.
+type Outcomes struct {
+	State   []StageState
+	Keys    []cache.Key
+	Outputs [][]cache.Blob
+	Wall    []time.Duration // of runs in this apply
+
+	Executed, Cached, Hits, Shared, Verified int
+	Failures                                 []Failure
+	Different                                []Failure // verification found another result
+	Interrupted                              bool
+	// OverBudget says that the budget ended before the work.
+	OverBudget bool
+}
+
+// Err is the first failure, or nil.
+func (o *Outcomes) Err() error {
+	if len(o.Failures) == 0 {
+		return nil
+	}
+	return o.Failures[0].Err
+}
+
+// Output is an output of a stage that is done.
+func (o *Outcomes) Output(s *Stage, name string) (cache.Blob, bool) {
+	return findOutput(o.Outputs[s.index], name)
+}
+
+// ErrStopped is the cause with which an apply is told to stop scheduling.
+var ErrStopped = errors.New("stopped")
+
+// Apply brings about what the plan says. When ctx ends, no further stage is
+// begun and those that run are told to stop; what they had finished stays in
+// the cache. The error is for what keeps the apply itself from going on; what
+// happened to stages is in the outcomes.
+func (e *Executor) Apply(ctx context.Context, plan *Plan) (*Outcomes, error) {
+	r := newRunner(ctx, e, plan)
+	r.loop()
+	return r.out, r.err
+}

@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"raglab/cache"
+)
+
+// LedgerEntry is what is remembered of a stage from one apply to the next.
+type LedgerEntry struct {
+	Key  cache.Key
+	Wall time.Duration // of the run that made the result
+}
+
+// Ledger remembers, for one experiment, the last result of each address. It
+// explains reruns and estimates times; no result depends on it.
+type Ledger map[string]LedgerEntry
+
+// ledgerHead names the format of a ledger's file.
+const ledgerHead = "raglab ledger 1"
+
+// Encode writes the ledger as lines of address, key and milliseconds, separated
+// by tabs, in order of address.
+func (l Ledger) Encode() []byte {
+	var b bytes.Buffer
+	b.Grow(128 * len(l))
+	b.WriteString(ledgerHead + "\n")
+	for _, a := range slices.Sorted(maps.Keys(l)) {
+		e := l[a]
+		fmt.Fprintf(&b, "%s\t%s\t%d\n", a, e.Key, e.Wall.Milliseconds())
+	}
+	return b.Bytes()
+}
+
+// ParseLedger reads what [Ledger.Encode] wrote.
+func ParseLedger(b []byte) (Ledger, error) {
+	text, ok := strings.CutPrefix(string(b), ledgerHead+"\n")
+	if !ok {
+		return nil, fmt.Errorf("read ledger: it does not begin with %q", ledgerHead)
+	}
+	l := make(Ledger, strings.Count(text, "\n"))
+	for line := range strings.Lines(text) {
+		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(fields) != 3 {
+			return nil, fmt.Errorf("read ledger: line %q has %d fields, not 3", line, len(fields))
+		}
+		key, err := cache.ParseKey(fields[1])
+		if err != nil {
+			return nil, fmt.Errorf("read ledger: %w", err)
+		}
+		ms, err := strconv.ParseInt(fields[2], 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("read ledger: %w", err)
+		}
+		l[fields[0]] = LedgerEntry{key, time.Duration(ms) * time.Millisecond}
+	}
+	return l, nil
+}
+
+// rates is the mean wall time of each stage kind in the ledger, by the word
+// with which addresses begin.
+func (l Ledger) rates() map[string]time.Duration {
+	sum, n := map[string]time.Duration{}, map[string]time.Duration{}
+	for a, e := range l {
+		k := addressKind(a)
+		sum[k] += e.Wall
+		n[k]++
+	}
+	for k := range sum {
+		sum[k] /= n[k]
+	}
+	return sum
+}
+
+func addressKind(address string) string {
+	if i := strings.IndexAny(address, "[#"); i >= 0 {
+		return address[:i]
+	}
+	return address
+}
+
+// Update returns the ledger as it is after an apply: every stage that is done
+// has its key, with the time its run took where it ran now, and stages that the
+// graph no longer has are forgotten unless the plan left stages out.
+func (l Ledger) Update(p *Plan, o *Outcomes) Ledger {
+	next := make(Ledger, len(p.Stages))
+	if p.Partial {
+		maps.Copy(next, l)
+	}
+	for i := range p.Stages {
+		address := p.Stages[i].Stage.Address
+		before, had := l[address]
+		switch {
+		case o.State[i] == StateDone && o.Wall[i] > 0:
+			next[address] = LedgerEntry{o.Keys[i], max(o.Wall[i], time.Millisecond)}
+		case o.State[i] == StateDone:
+			next[address] = LedgerEntry{o.Keys[i], before.Wall}
+		case had:
+			next[address] = before
+		}
+	}
+	return next
+}
+
+// Equal reports whether two ledgers say the same.
+func (l Ledger) Equal(other Ledger) bool { return maps.Equal(l, other) }

@@ -1,0 +1,165 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"raglab/engine"
+	"raglab/internal/param"
+	"raglab/spec"
+)
+
+// fitting says where the values of tuned parameters come from while a pipeline
+// is built: given, for a candidate, or the choice of a tune stage.
+type fitting struct {
+	given  map[string]cty.Value     // by tune name
+	chosen map[string]*engine.Stage // the stage that fits it, by tune name
+	group  map[string]string        // the variable's name in that stage, by tune name
+}
+
+// choice is an option with its parameters in one configuration.
+type choice struct {
+	opt    *spec.Option
+	cfg    *spec.Configuration
+	name   string // the label, with what else tells it apart
+	params any
+	// late are the tuned parameters whose value an input will decide: the
+	// attribute and the tune names that it reads.
+	late map[string][]string
+	fit  fitting
+}
+
+// choose evaluates an option. The parameters of a choice that waits for a tune
+// stage are those of the grids' first values.
+func (b *builder) choose(opt *spec.Option, cfg *spec.Configuration, fit fitting) (*choice, error) {
+	c := &choice{opt: opt, cfg: cfg, fit: fit}
+	tunes := opt.TuneRefs()
+	values := fit.given
+	if len(tunes) > 0 && fit.given == nil {
+		values = b.firsts
+		c.late = opt.TunedFields()
+	}
+	params, diags := b.exp.Params(opt, cfg, values)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	c.params = params
+	c.name = b.choiceName(opt, cfg, tunes, fit)
+	return c, nil
+}
+
+// choiceName is the option's label, followed by the values of free axes and
+// tuned parameters that its own parameters read.
+func (b *builder) choiceName(opt *spec.Option, cfg *spec.Configuration, tunes []string, fit fitting) string {
+	axes := opt.AxisRefs()
+	if len(axes)+len(tunes) == 0 {
+		return opt.Label
+	}
+	var more []string
+	for _, a := range axes {
+		more = append(more, a+"="+cfg.Label(a))
+	}
+	if fit.given != nil {
+		for _, t := range tunes {
+			more = append(more, t+"="+valueText(fit.given[t]))
+		}
+	} else {
+		for _, t := range tunes {
+			more = append(more, fit.group[t])
+		}
+	}
+	return opt.Label + "(" + strings.Join(more, ",") + ")"
+}
+
+func valueText(v cty.Value) string {
+	switch {
+	case v.Type() == cty.Number:
+		return v.AsBigFloat().Text('g', -1)
+	case v.Type() == cty.String:
+		return v.AsString()
+	case v.Type() == cty.Bool:
+		return fmt.Sprint(v.True())
+	}
+	return v.GoString()
+}
+
+// fields are what of the choice enters a key: the kind, its version, and each
+// parameter that the filter admits. References to other options are left out:
+// those are inputs.
+func (c *choice) fields(version string, admit func(param.Field) bool) []engine.Field {
+	prefix := c.opt.Factor + "."
+	fields := []engine.Field{
+		{Class: engine.Params, Path: prefix + "kind", Value: c.opt.Kind},
+		{Class: engine.Code, Path: c.opt.Factor + " " + c.opt.Kind, Value: version},
+	}
+	for _, f := range paramFields(c.opt.Factor, c.params, admit) {
+		if tunes, ok := c.late[strings.TrimPrefix(f.Path, prefix)]; ok {
+			f.Value = map[string]engine.Value{engine.LateMark: strings.Join(tunes, ",")}
+		}
+		fields = append(fields, f)
+	}
+	return fields
+}
+
+func paramFields(factor string, params any, admit func(param.Field) bool) []engine.Field {
+	var fields []engine.Field
+	for _, f := range param.MustFields(params) {
+		if !f.InKey || f.Ref != "" || admit != nil && !admit(f) {
+			continue
+		}
+		fields = append(fields, engine.Field{Class: engine.Params, Path: factor + "." + f.Name, Value: engine.Canonical(f.Get(params))})
+	}
+	return fields
+}
+
+// lateInputs are the inputs that decide the choice's tuned parameters.
+func (c *choice) lateInputs() []engine.Input {
+	stages := map[string]*engine.Stage{}
+	for _, tunes := range c.late {
+		for _, t := range tunes {
+			s := c.fit.chosen[t]
+			stages[s.Address] = s
+		}
+	}
+	var in []engine.Input
+	for _, a := range slices.Sorted(maps.Keys(stages)) {
+		in = append(in, engine.Input{Name: "chosen by " + a, From: stages[a], Output: "choice", Late: true})
+	}
+	return in
+}
+
+// resolve returns the choice as it is once the tune stages have chosen.
+func (b *builder) resolve(c *choice, read func(string) ([]byte, error)) (*choice, error) {
+	if len(c.late) == 0 {
+		return c, nil
+	}
+	values := maps.Clone(b.firsts)
+	for _, t := range c.opt.TuneRefs() {
+		raw, err := read("chosen by " + c.fit.chosen[t].Address)
+		if err != nil {
+			return nil, err
+		}
+		var chosen map[string]int
+		if err := json.Unmarshal(raw, &chosen); err != nil {
+			return nil, fmt.Errorf("read choice of %s: %w", t, err)
+		}
+		tune := b.exp.Tune(t)
+		i, ok := chosen[c.fit.group[t]]
+		if !ok || i < 0 || i >= len(tune.Grid) {
+			return nil, fmt.Errorf("the choice of %s is not in its grid", t)
+		}
+		values[t] = tune.Grid[i]
+	}
+	params, diags := b.exp.Params(c.opt, c.cfg, values)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	done := *c
+	done.params, done.late = params, nil
+	return &done, nil
+}

@@ -1,0 +1,321 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"raglab/axes"
+	"raglab/axes/embedder"
+	"raglab/cache"
+	"raglab/engine"
+	"raglab/engine/artifact"
+)
+
+// embedWork is the work of stages that embed.
+type embedWork struct {
+	make  func() (embedder.Embedder, error)
+	space cache.Digest
+	memo  func(space cache.Digest) (*cache.Memo, error)
+}
+
+// embedKind embeds the chunks of one shard. A text that was embedded before, in
+// any shard of any experiment, is remembered.
+var embedKind = &engine.Kind{
+	Name: "embed", Version: "1", Outputs: []string{"vectors"}, Run: runEmbed, Forecast: forecastEmbed, Same: sameVectors,
+}
+
+// embedQuestionsKind embeds the questions one at a time, as a user would ask
+// them, so that their latency is measured. Nothing is remembered for that
+// reason.
+var embedQuestionsKind = &engine.Kind{
+	Name: "embed_questions", Version: "1", Outputs: []string{"vectors"}, Run: runEmbedQuestions, Same: sameVectors,
+}
+
+// batchTexts is how many new texts are embedded before they are remembered: a
+// crash costs at most so many.
+const batchTexts = 512
+
+func runEmbed(ctx context.Context, t *engine.Task) error {
+	w := t.Work.(embedWork)
+	texts, err := indexedTexts(t)
+	if err != nil {
+		return err
+	}
+	memo, err := w.memo(w.space)
+	if err != nil {
+		return fmt.Errorf("open memory of embeddings: %w", err)
+	}
+	hashes := textHashes(texts)
+	vectors := make([][]float32, len(texts))
+	if !t.Fresh {
+		if vectors, err = memo.Get(ctx, hashes); err != nil {
+			return fmt.Errorf("look up embeddings: %w", err)
+		}
+	}
+	fresh := missing(hashes, vectors)
+	made, err := embedFresh(ctx, t, w, memo, texts, hashes, fresh)
+	if err != nil {
+		return err
+	}
+	for i := range vectors {
+		if vectors[i] == nil {
+			vectors[i] = made.vectors[hashes[i]]
+		}
+	}
+	tokens, truncated, err := countTokens(w, texts)
+	if err != nil {
+		return err
+	}
+	t.Measure("texts", len(texts))
+	t.Measure("new_texts", len(fresh))
+	t.Measure("tokens", tokens)
+	t.Measure("new_tokens", made.tokens)
+	t.Measure("truncated", truncated)
+	t.Measure("embed_seconds", made.seconds)
+	t.Measure("space", w.space.String())
+	if truncated > 0 {
+		t.Log.Info("texts truncated", "stage", t.Address, "texts", truncated)
+	}
+	return writeVectors(t, vectors)
+}
+
+// indexedTexts are the texts of a shard's chunks as they are embedded.
+func indexedTexts(t *engine.Task) ([]string, error) {
+	in, err := t.Open("chunks")
+	if err != nil {
+		return nil, err
+	}
+	var texts []string
+	for chunk, err := range artifact.ReadLines[axes.Chunk](in) {
+		if err != nil {
+			return nil, fmt.Errorf("read chunks: %w", err)
+		}
+		texts = append(texts, chunk.Indexed())
+	}
+	return texts, nil
+}
+
+func textHashes(texts []string) []cache.Digest {
+	hashes := make([]cache.Digest, len(texts))
+	for i, s := range texts {
+		hashes[i] = cache.DigestOf([]byte(s))
+	}
+	return hashes
+}
+
+// missing lists the first place of each text without a vector.
+func missing(hashes []cache.Digest, vectors [][]float32) []int {
+	var fresh []int
+	seen := map[cache.Digest]bool{}
+	for i, v := range vectors {
+		if v == nil && !seen[hashes[i]] {
+			seen[hashes[i]] = true
+			fresh = append(fresh, i)
+		}
+	}
+	return fresh
+}
+
+// freshVectors are the vectors of texts that were not remembered.
+type freshVectors struct {
+	vectors map[cache.Digest][]float32
+	tokens  int
+	seconds float64
+}
+
+// embedFresh embeds new texts, a batch at a time, and remembers each batch.
+// Where another process was first, its vectors are taken.
+func embedFresh(ctx context.Context, t *engine.Task, w embedWork, memo *cache.Memo, texts []string, hashes []cache.Digest, fresh []int) (freshVectors, error) {
+	out := freshVectors{vectors: make(map[cache.Digest][]float32, len(fresh))}
+	if len(fresh) == 0 {
+		return out, nil
+	}
+	model, err := w.make()
+	if err != nil {
+		return out, err
+	}
+	for done := 0; done < len(fresh); {
+		batch := fresh[done:min(done+batchTexts, len(fresh))]
+		keys, input := make([]cache.Digest, len(batch)), make([]string, len(batch))
+		for i, at := range batch {
+			keys[i], input[i] = hashes[at], texts[at]
+		}
+		start := time.Now()
+		vectors, stats, err := model.EmbedPassages(ctx, input, func(n int) { t.Progress(done+n, len(fresh), "texts") })
+		if err != nil {
+			return out, fmt.Errorf("embed: %w", err)
+		}
+		out.seconds += time.Since(start).Seconds()
+		out.tokens += stats.Tokens
+		if err := checkVectors(vectors, len(batch)); err != nil {
+			return out, err
+		}
+		if !t.Fresh {
+			if vectors, err = memo.Put(ctx, keys, vectors); err != nil {
+				return out, fmt.Errorf("remember embeddings: %w", err)
+			}
+		}
+		for i, k := range keys {
+			out.vectors[k] = vectors[i]
+		}
+		done += len(batch)
+	}
+	return out, nil
+}
+
+// countTokens counts the tokens of all texts, remembered ones included, so that
+// costs can be told for the whole.
+func countTokens(w embedWork, texts []string) (tokens, truncated int, err error) {
+	model, err := w.make()
+	if err != nil {
+		return 0, 0, err
+	}
+	counter, ok := model.(embedder.TokenCounter)
+	if !ok {
+		return 0, 0, nil
+	}
+	stats, err := counter.CountPassages(texts)
+	if err != nil {
+		return 0, 0, fmt.Errorf("count tokens: %w", err)
+	}
+	return stats.Tokens, stats.Truncated, nil
+}
+
+// checkVectors refuses what no index could use.
+func checkVectors(vectors [][]float32, n int) error {
+	if len(vectors) != n {
+		return fmt.Errorf("the embedder gave %d vectors for %d texts", len(vectors), n)
+	}
+	for i, v := range vectors {
+		if len(v) == 0 || len(v) != len(vectors[0]) {
+			return fmt.Errorf("the embedder gave a vector of %d numbers for text %d, after vectors of %d", len(v), i, len(vectors[0]))
+		}
+		for _, x := range v {
+			if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+				return fmt.Errorf("the embedder gave a number that is not finite for text %d", i)
+			}
+		}
+	}
+	return nil
+}
+
+func writeVectors(t *engine.Task, vectors [][]float32) error {
+	m := artifact.Matrix{Rows: len(vectors)}
+	if len(vectors) > 0 {
+		m.Dim = len(vectors[0])
+	}
+	m.Data = make([]float32, 0, m.Rows*m.Dim)
+	for _, v := range vectors {
+		m.Data = append(m.Data, v...)
+	}
+	w, err := t.Create("vectors")
+	if err != nil {
+		return err
+	}
+	return artifact.WriteMatrix(w, m)
+}
+
+// forecastEmbed counts the texts that are not remembered.
+func forecastEmbed(ctx context.Context, t *engine.Task) (engine.Forecast, error) {
+	w := t.Work.(embedWork)
+	texts, err := indexedTexts(t)
+	if err != nil {
+		return engine.Forecast{}, err
+	}
+	memo, err := w.memo(w.space)
+	if err != nil {
+		return engine.Forecast{}, err
+	}
+	known, err := memo.Has(ctx, textHashes(texts))
+	if err != nil {
+		return engine.Forecast{}, err
+	}
+	f := engine.Forecast{Total: len(texts), Unit: "texts"}
+	for _, k := range known {
+		if !k {
+			f.New++
+		}
+	}
+	return f, nil
+}
+
+func runEmbedQuestions(ctx context.Context, t *engine.Task) error {
+	w := t.Work.(embedWork)
+	queries, err := readQueries(t)
+	if err != nil {
+		return err
+	}
+	model, err := w.make()
+	if err != nil {
+		return err
+	}
+	for _, q := range queries[:min(warmUp, len(queries))] {
+		if _, err := model.EmbedQuery(ctx, q.Text); err != nil {
+			return fmt.Errorf("embed question %s: %w", q.ID, err)
+		}
+	}
+	vectors := make([][]float32, len(queries))
+	latency := make(map[string]float64, len(queries))
+	for i, q := range queries {
+		start := time.Now()
+		if vectors[i], err = model.EmbedQuery(ctx, q.Text); err != nil {
+			return fmt.Errorf("embed question %s: %w", q.ID, err)
+		}
+		latency[q.ID] = milliseconds(time.Since(start))
+		t.Progress(i+1, len(queries), "questions")
+	}
+	if err := checkVectors(vectors, len(queries)); err != nil {
+		return err
+	}
+	t.Measure("latency_ms", latency)
+	return writeVectors(t, vectors)
+}
+
+// vectorTolerance is how far the cosine of two embeddings of one text may be
+// from 1: other batches and other machines round differently.
+const vectorTolerance = 1e-3
+
+func sameVectors(_ string, old, again io.Reader) error {
+	a, err := readWhole(old)
+	if err != nil {
+		return err
+	}
+	b, err := readWhole(again)
+	if err != nil {
+		return err
+	}
+	if a.Rows != b.Rows || a.Dim != b.Dim {
+		return fmt.Errorf("%d × %d vectors in the cache, %d × %d made again", a.Rows, a.Dim, b.Rows, b.Dim)
+	}
+	for i := range a.Rows {
+		if c := cosine(a.Row(i), b.Row(i)); !(c >= 1-vectorTolerance) {
+			return fmt.Errorf("vector %d made again has cosine %.6f with the one in the cache", i, c)
+		}
+	}
+	return nil
+}
+
+func readWhole(r io.Reader) (artifact.Matrix, error) {
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		return artifact.Matrix{}, err
+	}
+	return artifact.ParseMatrix(raw)
+}
+
+func cosine(a, b []float32) float64 {
+	var dot, aa, bb float64
+	for i, x := range a {
+		y := b[i]
+		dot += float64(x) * float64(y)
+		aa += float64(x) * float64(x)
+		bb += float64(y) * float64(y)
+	}
+	if aa == 0 || bb == 0 {
+		return 0
+	}
+	return dot / math.Sqrt(aa*bb)
+}

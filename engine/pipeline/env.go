@@ -1,0 +1,34 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/hashicorp/go-hclog"
+
+	"raglab/cache"
+)
+
+// Env is what building and running a pipeline needs of the machine.
+type Env struct {
+	// Threads is how many threads a stage that can use several may use.
+	Threads int
+	// Assets are models and other large files.
+	Assets Assets
+	// Memo opens the memory of embeddings of one space.
+	Memo func(space cache.Digest) (*cache.Memo, error)
+	// Fingerprints remembers digests of local files; nil remembers nothing.
+	Fingerprints *Fingerprints
+	Log          hclog.Logger
+}
+
+// Assets finds models and other large files by name.
+type Assets interface {
+	// Digest names the content of an asset without having it. An unknown name
+	// is an error that lists what there is.
+	Digest(name string) (string, error)
+	// Missing returns what to do to get the asset, or "" when it is on this
+	// machine.
+	Missing(name string) string
+	// Dir returns the folder of an asset, and gets it when it is not there.
+	Dir(ctx context.Context, name string) (string, error)
+}

@@ -1,0 +1,240 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+
+	"raglab/axes"
+	"raglab/axes/source"
+	"raglab/engine"
+	"raglab/engine/artifact"
+	"raglab/golden"
+	"raglab/spec"
+)
+
+// questionsWork is the work of the stage that reads the judged questions.
+type questionsWork struct {
+	golden spec.Golden
+	source source.Source
+	shards int
+}
+
+// questionsKind reads the judged questions, checks them against the corpus, and
+// parts what is asked from how it is judged, so that a changed judgement asks
+// nothing again.
+var questionsKind = &engine.Kind{Name: "questions", Version: "1", Outputs: []string{"queries", "judgements"}, Pure: true, Cheap: true, Run: runQuestions}
+
+// queryLine is one line of the output queries.
+type queryLine struct {
+	ID   string `json:"_id"`
+	Text string `json:"text"`
+}
+
+// questions adds the stage that reads the questions.
+func (b *builder) questions(src source.Source, params any, corpusFiles []File) error {
+	g := b.exp.Golden
+	s := &engine.Stage{
+		Address: address("questions", "golden"), Kind: questionsKind, Needs: engine.Resources{CPU: 1},
+		Work:   questionsWork{g, src, b.shards},
+		Inputs: []engine.Input{{Name: "order", From: b.p.Fetch, Output: "order"}},
+		Fields: []engine.Field{{Class: engine.Params, Path: "golden.relevance", Value: g.Relevance}},
+	}
+	if g.Split != nil {
+		s.Fields = append(s.Fields, splitFields(g.Split, "both")...)
+	}
+	var paths []string
+	for _, p := range []string{g.File, g.Queries, g.Qrels} {
+		if p != "" {
+			paths = append(paths, p)
+		}
+	}
+	files, err := b.env.Fingerprints.Files(paths)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		s.Fields = append(s.Fields, engine.Field{Class: engine.Source, Path: "golden/" + nameBelow(f.Path, f.Path), Value: f.Digest.String()})
+		s.Outside += f.Size
+	}
+	if len(paths) == 0 {
+		s.Fields = append(s.Fields, fileFields("corpus", params, corpusFiles)...)
+		s.Fields = append(s.Fields, paramFields("corpus", params, nil)...)
+		s.Outside = b.p.Fetch.Outside
+		files = corpusFiles
+	}
+	s.Check = func() error { return Unchanged(files) }
+	if g.Relevance == "span" {
+		for i := range b.shards {
+			name := shardName("documents", i)
+			s.Inputs = append(s.Inputs, engine.Input{Name: name, From: b.p.Fetch, Output: name})
+		}
+	}
+	b.p.Questions = b.p.Graph.Add(s)
+	return nil
+}
+
+func runQuestions(ctx context.Context, t *engine.Task) error {
+	w := t.Work.(questionsWork)
+	set, err := w.read(ctx, t)
+	if err != nil {
+		return err
+	}
+	if err := w.check(t, set); err != nil {
+		return err
+	}
+	for _, p := range golden.Lint(set) {
+		t.Warn("%s", p)
+	}
+	w.count(t, set)
+	return writeQuestions(t, set)
+}
+
+func (w questionsWork) read(ctx context.Context, t *engine.Task) (*golden.Set, error) {
+	if w.golden.File == "" && w.golden.Queries == "" {
+		set, err := w.source.(source.Questioner).Questions(ctx)
+		if warner, ok := w.source.(source.Warner); ok && err == nil {
+			for _, text := range warner.Warnings() {
+				t.Warn("%s", text)
+			}
+		}
+		if err != nil {
+			return nil, sourceError(err)
+		}
+		return set, nil
+	}
+	var set *golden.Set
+	var warnings []golden.Problem
+	var err error
+	if w.golden.File != "" {
+		set, warnings, err = parseFile(w.golden.File)
+	} else {
+		set, warnings, err = parseFiles(w.golden.Queries, w.golden.Qrels)
+	}
+	for _, p := range warnings {
+		t.Warn("%s", p)
+	}
+	if err != nil {
+		return nil, &engine.InputError{Err: err}
+	}
+	return set, nil
+}
+
+func parseFile(path string) (*golden.Set, []golden.Problem, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read questions: %w", err)
+	}
+	return golden.Parse(path, string(text))
+}
+
+func parseFiles(queries, qrels string) (*golden.Set, []golden.Problem, error) {
+	q, err := os.ReadFile(queries)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read questions: %w", err)
+	}
+	j, err := os.ReadFile(qrels)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read judgements: %w", err)
+	}
+	return golden.ParseJudged(queries, string(q), qrels, string(j))
+}
+
+// check holds the questions against the corpus.
+func (w questionsWork) check(t *engine.Task, set *golden.Set) error {
+	order, err := readOrder(t)
+	if err != nil {
+		return err
+	}
+	known := make(map[string]bool, len(order))
+	for _, id := range order {
+		known[id] = true
+	}
+	corpus := golden.Corpus{Has: func(id string) bool { return known[id] }, IDs: slices.Values(order)}
+	if w.golden.Relevance == "chunk" {
+		corpus.Has = func(id string) bool { return known[artifact.DocumentOf(id)] }
+	}
+	if w.golden.Relevance == "span" {
+		contents, err := w.contents(t, set)
+		if err != nil {
+			return err
+		}
+		corpus.Content = func(id string) (string, bool) {
+			s, ok := contents[id]
+			return s, ok
+		}
+	}
+	if problems := golden.Check(set, corpus); len(problems) > 0 {
+		return &engine.InputError{Err: golden.Problems(problems)}
+	}
+	return nil
+}
+
+// contents reads the texts of the documents that answer questions.
+func (w questionsWork) contents(t *engine.Task, set *golden.Set) (map[string]string, error) {
+	wanted := map[string]bool{}
+	for _, q := range set.Questions {
+		for _, r := range q.Relevant {
+			wanted[r.Doc] = true
+		}
+	}
+	contents := make(map[string]string, len(wanted))
+	for i := range w.shards {
+		in, err := t.Open(shardName("documents", i))
+		if err != nil {
+			return nil, err
+		}
+		for doc, err := range artifact.ReadLines[axes.Document](in) {
+			if err != nil {
+				return nil, fmt.Errorf("read documents: %w", err)
+			}
+			if wanted[doc.ID] {
+				contents[doc.ID] = doc.Content()
+			}
+		}
+	}
+	return contents, nil
+}
+
+func (w questionsWork) count(t *engine.Task, set *golden.Set) {
+	dev, test := 0, len(set.Questions)
+	if w.golden.Split != nil {
+		isDev, isTest := partOf(w.golden.Split, "dev"), partOf(w.golden.Split, "test")
+		test = 0
+		for _, q := range set.Questions {
+			switch {
+			case isDev(q):
+				dev++
+			case isTest(q):
+				test++
+			}
+		}
+	}
+	t.Measure("questions", len(set.Questions))
+	t.Measure("dev", dev)
+	t.Measure("test", test)
+}
+
+// writeQuestions writes what is asked and how it is judged.
+func writeQuestions(t *engine.Task, set *golden.Set) error {
+	var queries, judgements bytes.Buffer
+	ask, judge := json.NewEncoder(&queries), json.NewEncoder(&judgements)
+	ask.SetEscapeHTML(false)
+	judge.SetEscapeHTML(false)
+	for _, q := range set.Questions {
+		if err := ask.Encode(queryLine{q.ID, q.Text}); err != nil {
+			return fmt.Errorf("write questions: %w", err)
+		}
+		q.Text = ""
+		if err := judge.Encode(q); err != nil {
+			return fmt.Errorf("write judgements: %w", err)
+		}
+	}
+	if err := t.Write("queries", queries.Bytes()); err != nil {
+		return err
+	}
+	return t.Write("judgements", judgements.Bytes())
+}

@@ -1,0 +1,211 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"raglab/cache"
+)
+
+// ReasonKind is why a stage is not served from the cache.
+type ReasonKind string
+
+// The closed set of reasons.
+const (
+	ReasonNone          ReasonKind = ""
+	ReasonNew           ReasonKind = "new"            // never run in this experiment
+	ReasonParams        ReasonKind = "params"         // a parameter differs
+	ReasonCode          ReasonKind = "code"           // the implementation's version differs
+	ReasonInput         ReasonKind = "input"          // an input's content differs
+	ReasonModel         ReasonKind = "model"          // a model or another asset differs
+	ReasonEnv           ReasonKind = "env"            // a declared environment value differs
+	ReasonOutputMissing ReasonKind = "output_missing" // the result was removed
+	ReasonCorrupt       ReasonKind = "corrupt"        // the result is damaged
+	ReasonForced        ReasonKind = "forced"         // the user asked for it
+	ReasonVolatile      ReasonKind = "volatile"       // follows a rerun that is not reproducible
+	ReasonDerived       ReasonKind = "derived"        // an input will be made again
+)
+
+// Reason is why a stage is not served from the cache, with the first thing that
+// differs from the last time.
+type Reason struct {
+	Kind ReasonKind `json:"kind"`
+	// Field is what differs, Old and New its values as text, where one applies.
+	Field string `json:"field,omitempty"`
+	Old   string `json:"old,omitempty"`
+	New   string `json:"new,omitempty"`
+	// More counts further fields that differ.
+	More int `json:"more,omitempty"`
+}
+
+// String is the reason in words.
+func (r Reason) String() string {
+	switch r.Kind {
+	case ReasonNone:
+		return ""
+	case ReasonNew:
+		return "never run"
+	case ReasonOutputMissing:
+		return "result missing: " + r.Field
+	case ReasonCorrupt:
+		return "result damaged: " + r.Field
+	case ReasonForced:
+		return "forced"
+	case ReasonVolatile:
+		return "follows " + r.Field + ", which may come out different"
+	case ReasonDerived:
+		return "follows " + r.Field
+	}
+	return r.difference()
+}
+
+func (r Reason) difference() string {
+	var what string
+	switch r.Kind {
+	case ReasonParams:
+		what = "parameter " + strings.TrimPrefix(r.Field, "params.")
+	case ReasonCode:
+		what = "version of " + r.Field
+	case ReasonInput:
+		what = "input changed: " + r.Field
+	default:
+		what = string(r.Kind) + " " + r.Field
+	}
+	if r.Old != "" || r.New != "" {
+		what += ": " + orNone(r.Old) + " → " + orNone(r.New)
+	}
+	if r.More > 0 {
+		what += fmt.Sprintf(" (and %d more)", r.More)
+	}
+	return what
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "(none)"
+	}
+	return s
+}
+
+// Compare finds the first thing in which two manifests of one address differ,
+// and counts the others.
+func Compare(old, now Manifest) Reason {
+	found := Differences(old, now)
+	if len(found) == 0 {
+		return Reason{}
+	}
+	first := found[0]
+	first.More = len(found) - 1
+	return first
+}
+
+// Differences lists all in which two manifests differ: the version, then fields
+// in order of class and path, then inputs.
+func Differences(old, now Manifest) []Reason {
+	var found []Reason
+	if old.Kind != now.Kind || old.Version != now.Version {
+		found = append(found, Reason{Kind: ReasonCode, Field: "stage " + now.Kind, Old: old.Version, New: now.Version})
+	}
+	found = append(found, compareFields(old.Fields, now.Fields)...)
+	return append(found, compareInputs(old.Inputs, now.Inputs)...)
+}
+
+func compareFields(old, now []ManifestField) []Reason {
+	type id struct {
+		class Class
+		path  string
+	}
+	before := make(map[id]Value, len(old))
+	for _, f := range old {
+		before[id{f.Class, f.Path}] = f.Value
+	}
+	var found []Reason
+	for _, f := range now {
+		k := id{f.Class, f.Path}
+		was, ok := before[k]
+		delete(before, k)
+		if !ok {
+			found = append(found, fieldReason(f.Class, f.Path, "", show(f.Value)))
+		} else if !sameValue(was, f.Value) {
+			found = append(found, fieldReason(f.Class, f.Path, show(was), show(f.Value)))
+		}
+	}
+	for _, f := range old {
+		if was, gone := before[id{f.Class, f.Path}]; gone {
+			found = append(found, fieldReason(f.Class, f.Path, show(was), ""))
+		}
+	}
+	return found
+}
+
+func fieldReason(class Class, path, old, now string) Reason {
+	if class == Source {
+		switch {
+		case old == "":
+			return Reason{Kind: ReasonInput, Field: path + " added"}
+		case now == "":
+			return Reason{Kind: ReasonInput, Field: path + " removed"}
+		}
+		return Reason{Kind: ReasonInput, Field: path}
+	}
+	return Reason{Kind: ReasonKind(class), Field: path, Old: old, New: now}
+}
+
+// sameValue compares a value from a stored manifest, whose numbers are all
+// floats, with a current one.
+func sameValue(old, now Value) bool { return reflect.DeepEqual(plain(old), plain(now)) }
+
+func plain(v Value) any {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return v
+	}
+	var out any
+	if json.Unmarshal(b, &out) != nil {
+		return v
+	}
+	return out
+}
+
+// show is a value in few characters.
+func show(v Value) string {
+	if s, ok := v.(string); ok {
+		return clip(s)
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return clip(string(b))
+}
+
+func clip(s string) string {
+	r := []rune(s)
+	if len(r) > 40 {
+		return string(r[:39]) + "…"
+	}
+	return s
+}
+
+func compareInputs(old, now []ManifestInput) []Reason {
+	before := make(map[string]cache.Digest, len(old))
+	for _, in := range old {
+		before[in.Name] = in.Digest
+	}
+	var found []Reason
+	for _, in := range now {
+		was, ok := before[in.Name]
+		delete(before, in.Name)
+		if !ok || was != in.Digest {
+			found = append(found, Reason{Kind: ReasonInput, Field: in.From})
+		}
+	}
+	for _, in := range old {
+		if _, gone := before[in.Name]; gone {
+			found = append(found, Reason{Kind: ReasonInput, Field: in.From + " no longer read"})
+		}
+	}
+	return found
+}

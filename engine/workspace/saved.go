@@ -1,0 +1,116 @@
+package workspace
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"raglab/engine"
+)
+
+// SavedPlan is a plan in a file: what was planned, and enough to tell whether
+// an apply would still do just that.
+type SavedPlan struct {
+	Version  int               `json:"raglab_plan"`
+	Program  string            `json:"program"`
+	Spec     string            `json:"spec"`
+	Vars     map[string]string `json:"vars,omitempty"`
+	VarFiles []string          `json:"var_files,omitempty"`
+	Selection
+	SpecDigest string       `json:"spec_digest"`
+	Graph      string       `json:"graph_digest"`
+	Stages     []SavedStage `json:"stages"`
+	Summary    PlanSummary  `json:"summary"`
+}
+
+// SavedStage is a stage of a saved plan that would do something.
+type SavedStage struct {
+	Address  string           `json:"address"`
+	Outcome  engine.Outcome   `json:"outcome"`
+	Reason   engine.Reason    `json:"reason"`
+	Note     string           `json:"note,omitempty"`
+	Forecast *engine.Forecast `json:"forecast,omitempty"`
+}
+
+// PlanSummary counts a plan's stages by outcome.
+type PlanSummary struct {
+	Cached          int     `json:"cached"`
+	Run             int     `json:"run"`
+	Maybe           int     `json:"maybe"`
+	Blocked         int     `json:"blocked"`
+	EstimateSeconds float64 `json:"estimate_seconds"`
+	Unestimated     int     `json:"unestimated"`
+	Partial         bool    `json:"partial"`
+}
+
+const savedPlanVersion = 1
+
+// Summarise counts a plan.
+func Summarise(p *engine.Plan) PlanSummary {
+	total, unknown := p.Estimate()
+	return PlanSummary{
+		Cached: p.Count(engine.Cached), Run: p.Count(engine.WillRun), Maybe: p.Count(engine.Maybe), Blocked: p.Count(engine.Blocked),
+		EstimateSeconds: total.Seconds(), Unestimated: unknown, Partial: p.Partial,
+	}
+}
+
+// SavePlan writes a plan. The caller fills in how the spec was loaded. Values
+// of variables that are secret must not be given on the command line of a plan
+// that is saved.
+func SavePlan(path string, s *Session, p *engine.Plan, how SavedPlan) error {
+	abs, err := filepath.Abs(how.Spec)
+	if err != nil {
+		return fmt.Errorf("save plan: %w", err)
+	}
+	how.Version, how.Program, how.Spec = savedPlanVersion, s.Version, abs
+	how.SpecDigest, how.Graph, how.Summary = s.Experiment.Digest, Digest(s.Pipeline.Graph), Summarise(p)
+	for i := range p.Stages {
+		ps := &p.Stages[i]
+		if ps.Outcome != engine.Cached && ps.Outcome != "" {
+			how.Stages = append(how.Stages, SavedStage{ps.Stage.Address, ps.Outcome, ps.Reason, ps.Note, ps.Forecast})
+		}
+	}
+	b, err := json.MarshalIndent(how, "", " ")
+	if err != nil {
+		return fmt.Errorf("save plan: %w", err)
+	}
+	if err := os.WriteFile(path, append(b, '\n'), 0o600); err != nil {
+		return fmt.Errorf("save plan: %w", err)
+	}
+	return nil
+}
+
+// ErrNoPlan says that a file is not a saved plan.
+var ErrNoPlan = errors.New("not a saved plan")
+
+// LoadPlan reads a saved plan.
+func LoadPlan(path string) (*SavedPlan, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read plan: %w", err)
+	}
+	var p SavedPlan
+	if json.Unmarshal(b, &p) != nil || p.Version == 0 {
+		return nil, fmt.Errorf("%s: %w", path, ErrNoPlan)
+	}
+	if p.Version != savedPlanVersion {
+		return nil, fmt.Errorf("%s is a plan of form %d, and this raglab reads form %d: plan again", path, p.Version, savedPlanVersion)
+	}
+	return &p, nil
+}
+
+// Stale reports why a saved plan no longer describes what an apply would do, or
+// nil.
+func (p *SavedPlan) Stale(s *Session) error {
+	switch {
+	case p.Program != s.Version:
+		return fmt.Errorf("the plan was made by raglab %s, and this is %s: plan again", p.Program, s.Version)
+	case p.SpecDigest != s.Experiment.Digest:
+		return errors.New("the spec or its variables changed since the plan was made: plan again")
+	case p.Graph != Digest(s.Pipeline.Graph):
+		return errors.New("the corpus or the questions changed since the plan was made: plan again")
+	}
+	return nil
+}

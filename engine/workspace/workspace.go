@@ -1,0 +1,330 @@
+// Package workspace joins the parts that a command needs: the cache, the
+// assets, a loaded spec, its pipeline, a plan and the apply of one.
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"raglab/axes"
+	"raglab/cache"
+	"raglab/engine"
+	"raglab/engine/pipeline"
+	"raglab/internal/assets"
+	"raglab/internal/report"
+	"raglab/spec"
+)
+
+// Options open a workspace.
+type Options struct {
+	// CacheDir is the cache's folder; empty takes RAGLAB_CACHE or the default.
+	CacheDir string
+	// ReadOnly promises that nothing is written.
+	ReadOnly bool
+	// Threads a stage may use; 0 means one for each processor.
+	Threads int
+	// Command is what others are told while they wait for this process.
+	Command string
+	// Version of the program.
+	Version string
+	Log     hclog.Logger
+	// Warn is told of what is found damaged.
+	Warn func(string)
+	// AssetEvents is told how far the fetching of assets is; nil tells nobody.
+	AssetEvents func(assets.Event)
+}
+
+// Workspace is an open cache with what belongs to it.
+type Workspace struct {
+	Options
+	Cache *cache.Local
+
+	assets       *assetFinder
+	fingerprints *pipeline.Fingerprints
+}
+
+// Open opens the workspace. The caller must close it.
+func Open(o Options) (*Workspace, error) {
+	dir, err := cacheDir(o.CacheDir)
+	if err != nil {
+		return nil, err
+	}
+	if o.Threads == 0 {
+		o.Threads = runtime.GOMAXPROCS(0)
+	}
+	local, err := cache.OpenLocal(dir, cache.Options{
+		ReadOnly: o.ReadOnly, Command: o.Command,
+		OnCorrupt: func(e *cache.CorruptError) { o.Warn(e.Error()) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	w := &Workspace{Options: o, Cache: local, assets: newAssetFinder(dir, o)}
+	known, err := local.State(globalState).Read("fingerprints")
+	if err != nil && !errors.Is(err, cache.ErrNotFound) {
+		o.Log.Debug("no fingerprints", "error", err)
+	}
+	w.fingerprints = pipeline.ParseFingerprints(known)
+	return w, nil
+}
+
+// globalState is the state that belongs to no experiment.
+const globalState = "_raglab"
+
+func cacheDir(flag string) (string, error) {
+	if flag != "" {
+		return flag, nil
+	}
+	if dir := os.Getenv("RAGLAB_CACHE"); dir != "" {
+		return dir, nil
+	}
+	return cache.DefaultDir()
+}
+
+// Close writes what was learnt of local files and closes the cache.
+func (w *Workspace) Close() error {
+	var err error
+	if b := w.fingerprints.Encode(); b != nil && !w.ReadOnly {
+		err = w.Cache.State(globalState).Replace("fingerprints", b)
+	}
+	return errors.Join(err, w.Cache.Close())
+}
+
+// Catalog is what kinds there are.
+func Catalog() spec.Catalog {
+	return pipeline.Catalog{Outputs: report.Describe()}
+}
+
+// Session is an experiment in a workspace.
+type Session struct {
+	*Workspace
+	Experiment *spec.Experiment
+	Pipeline   *pipeline.Pipeline
+	Outputs    []report.Output
+	Ledger     engine.Ledger
+	state      *cache.State
+}
+
+// Start builds the pipeline of an experiment. Close it when done.
+func (w *Workspace) Start(ctx context.Context, exp *spec.Experiment) (*Session, error) {
+	s := &Session{Workspace: w, Experiment: exp, state: w.Cache.State(exp.Name), Ledger: engine.Ledger{}}
+	if err := s.build(ctx); err != nil {
+		return nil, err
+	}
+	raw, err := s.state.Read("ledger")
+	switch {
+	case errors.Is(err, cache.ErrNotFound):
+	case err != nil:
+		w.Log.Debug("no ledger", "error", err)
+	default:
+		if l, err := engine.ParseLedger(raw); err == nil {
+			s.Ledger = l
+		}
+	}
+	return s, nil
+}
+
+// build makes the pipeline, in place of one made before.
+func (s *Session) build(ctx context.Context) error {
+	if s.Pipeline != nil {
+		if err := s.Pipeline.Close(); err != nil {
+			return err
+		}
+	}
+	p, err := pipeline.Build(ctx, s.Experiment, s.Experiment.Cross().Configurations, pipeline.Env{
+		Threads: s.Threads, Assets: s.assets, Memo: s.Cache.Memo,
+		Fingerprints: s.fingerprints, Log: s.Log,
+	})
+	if err != nil {
+		return err
+	}
+	s.Pipeline = p
+	s.Outputs = nil
+	for _, opt := range s.Experiment.Outputs {
+		o, err := s.output(opt)
+		if err != nil {
+			return err
+		}
+		s.Outputs = append(s.Outputs, o)
+	}
+	return nil
+}
+
+// output makes an output of its block.
+func (s *Session) output(opt *spec.Option) (report.Output, error) {
+	params, diags := s.Experiment.Params(opt, nil, nil)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	kind, _ := axes.Find(report.Outputs(), opt.Kind)
+	o, err := kind.New(params, axes.Env{})
+	if err != nil {
+		if d := s.Experiment.ParamError(opt, err); d != nil {
+			return nil, d
+		}
+	}
+	return o, err
+}
+
+// Report collects the results of an apply.
+func (s *Session) Report(ctx context.Context, out *engine.Outcomes) (*report.Report, error) {
+	return s.Pipeline.Report(ctx, s.Cache, out)
+}
+
+// Close releases models and memories.
+func (s *Session) Close() error { return s.Pipeline.Close() }
+
+// Selection narrows a plan.
+type Selection struct {
+	// Targets are addresses, or the beginnings of some, to plan alone with
+	// what they need. None plans all.
+	Targets []string
+	// Force are addresses to run although their result is there.
+	Force []string
+}
+
+// simulateBytes bounds what a plan reads to run cheap stages in memory.
+const simulateBytes = 64 << 20
+
+// Plan makes the plan.
+func (s *Session) Plan(ctx context.Context, sel Selection) (*engine.Plan, error) {
+	wanted, err := s.wanted(sel.Targets)
+	if err != nil {
+		return nil, err
+	}
+	planner := &engine.Planner{Store: s.Cache, Ledger: s.Ledger, Log: s.Log, SimulateBytes: simulateBytes}
+	if len(sel.Force) > 0 {
+		forced := map[*engine.Stage]bool{}
+		for _, pattern := range sel.Force {
+			found := s.Pipeline.Graph.Match(pattern)
+			if len(found) == 0 {
+				return nil, s.noStage(pattern)
+			}
+			for _, st := range found {
+				forced[st] = true
+			}
+		}
+		planner.Force = func(st *engine.Stage) bool { return forced[st] }
+	}
+	return planner.Plan(ctx, s.Pipeline.Graph, wanted)
+}
+
+func (s *Session) wanted(targets []string) ([]bool, error) {
+	if len(targets) == 0 {
+		return nil, nil
+	}
+	var roots []*engine.Stage
+	for _, pattern := range targets {
+		found := s.Pipeline.Graph.Match(pattern)
+		if len(found) == 0 {
+			return nil, s.noStage(pattern)
+		}
+		roots = append(roots, found...)
+	}
+	return s.Pipeline.Graph.Closure(roots), nil
+}
+
+func (s *Session) noStage(pattern string) error {
+	var names []string
+	for _, st := range s.Pipeline.Graph.Stages {
+		names = append(names, st.Address)
+	}
+	err := fmt.Errorf("no stage of %s is called %q", s.Experiment.Name, pattern)
+	if near := spec.Suggest(pattern, names); near != "" {
+		return fmt.Errorf("%w; did you mean %q?", err, near)
+	}
+	return fmt.Errorf("%w; raglab plan -all lists them", err)
+}
+
+// ApplyOptions say how a plan is applied.
+type ApplyOptions struct {
+	FailFast    bool
+	LockTimeout time.Duration
+	Verify      float64
+	Reason      string // the command line, for the run log
+	Events      func(engine.Event)
+	Backoff     func(attempt int) time.Duration
+}
+
+// Apply runs a plan, keeps a log of it, and remembers what the experiment now
+// consists of. The outcomes are never nil when the error is.
+func (s *Session) Apply(ctx context.Context, plan *engine.Plan, o ApplyOptions) (*engine.Outcomes, error) {
+	log, err := s.openLog(plan, o)
+	if err != nil {
+		return nil, err
+	}
+	ex := &engine.Executor{
+		Store:    s.Cache,
+		Capacity: engine.Resources{CPU: s.Threads, Memory: 1 << 62, Network: 4, Accelerator: 1},
+		Now:      time.Now, Log: s.Log, FailFast: o.FailFast, LockTimeout: o.LockTimeout, Verify: o.Verify, Backoff: o.Backoff,
+		Budget:     time.Duration(s.Experiment.Budget.Seconds * float64(time.Second)),
+		Provenance: provenance(s.Options),
+		Events: func(e engine.Event) {
+			log.event(e)
+			o.Events(e)
+		},
+	}
+	out, err := ex.Apply(ctx, plan)
+	if err != nil {
+		return nil, errors.Join(err, log.close(out))
+	}
+	if err := log.close(out); err != nil {
+		return out, err
+	}
+	next := s.Ledger.Update(plan, out)
+	if next.Equal(s.Ledger) {
+		return out, nil
+	}
+	s.Ledger = next
+	if err := s.state.Replace("ledger", next.Encode()); err != nil {
+		return out, fmt.Errorf("remember results: %w", err)
+	}
+	return out, nil
+}
+
+// provenance says who makes results. Nothing of it enters a key.
+func provenance(o Options) map[string]string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return map[string]string{
+		"host": host, "machine": machine(), "version": o.Version, "command": o.Command,
+		"os": runtime.GOOS + "/" + runtime.GOARCH, "threads": fmt.Sprint(o.Threads),
+	}
+}
+
+// machine tells machines apart whose times cannot be compared: the processor's
+// model and how many of it there are.
+func machine() string {
+	model := runtime.GOARCH
+	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(b)) {
+			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+				model = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%d × %s", runtime.NumCPU(), model)
+}
+
+// Digest names the graph that a plan is for: what a saved plan must find
+// unchanged.
+func Digest(g *engine.Graph) string {
+	h := sha256.New()
+	for _, s := range g.Stages {
+		k := s.PlanKey()
+		h.Write(k[:])
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

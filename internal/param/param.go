@@ -1,0 +1,241 @@
+// Package param reads the parameter structs of kinds. A field's tags say all
+// that a user needs to know, so that decoding, diagnostics, documentation and
+// keys come from one place:
+//
+//	MaxTokens int `hcl:"max_tokens" default:"350" unit:"tokens" min:"1" doc:"Longest chunk."`
+//
+//	hcl      the attribute's name (required)
+//	default  the value when it is not set; a field without one must be set
+//	doc      one sentence (required)
+//	unit     the unit of a number
+//	min, max bounds of a number, inclusive
+//	enum     the allowed values of a string, separated by "|"
+//	path     "true" for a local path: relative to the spec, kept out of keys
+//	ref      a factor's name: the value names options of that factor
+//	key      "-" for a value that cannot change a result, kept out of keys
+//	at       "search" for what an index is searched with, not built with
+//	example  what a spec may write, for documentation, such as ["dense", "lexical"]
+//
+// Fields may be string, bool, int, float64, or slices of string, int and
+// float64, or map[string]string.
+package param
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Field describes one parameter.
+type Field struct {
+	Name     string
+	Doc      string
+	Unit     string
+	Default  string // as written in the tag
+	Required bool
+	Enum     []string
+	Min, Max *float64
+	Path     bool
+	Ref      string
+	Example  string // an expression of the spec language, or empty
+	InKey    bool
+	// At is "search" for what an index is searched with, not built with.
+	At    string
+	Type  reflect.Type
+	index int
+}
+
+// Error says that a parameter's value cannot be used.
+type Error struct {
+	Attribute string
+	Problem   string
+}
+
+func (e *Error) Error() string { return e.Attribute + ": " + e.Problem }
+
+// Errorf makes an [*Error].
+func Errorf(attribute, format string, args ...any) *Error {
+	return &Error{Attribute: attribute, Problem: fmt.Sprintf(format, args...)}
+}
+
+// Fields lists the parameters of the struct that p points to, in order.
+func Fields(p any) ([]Field, error) {
+	t := reflect.TypeOf(p)
+	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
+		return nil, fmt.Errorf("%T is not a pointer to a struct", p)
+	}
+	t = t.Elem()
+	fields := make([]Field, 0, t.NumField())
+	for i := range t.NumField() {
+		f, err := field(t.Field(i))
+		if err != nil {
+			return nil, fmt.Errorf("%s.%s: %w", t.Name(), t.Field(i).Name, err)
+		}
+		f.index = i
+		fields = append(fields, f)
+	}
+	return fields, nil
+}
+
+// MustFields is like [Fields] and panics on a struct that breaks the rules.
+func MustFields(p any) []Field {
+	fields, err := Fields(p)
+	if err != nil {
+		panic("param: " + err.Error())
+	}
+	return fields
+}
+
+func field(s reflect.StructField) (Field, error) {
+	tag := s.Tag
+	f := Field{Name: tag.Get("hcl"), Doc: tag.Get("doc"), Unit: tag.Get("unit"), Ref: tag.Get("ref"), At: tag.Get("at"), Example: tag.Get("example"), Type: s.Type}
+	if f.Name == "" || f.Doc == "" {
+		return f, fmt.Errorf("lacks an hcl or doc tag")
+	}
+	var set bool
+	f.Default, set = tag.Lookup("default")
+	f.Required = !set
+	f.Path = tag.Get("path") == "true"
+	f.InKey = !f.Path && tag.Get("key") != "-"
+	if e := tag.Get("enum"); e != "" {
+		f.Enum = strings.Split(e, "|")
+	}
+	var err error
+	if f.Min, err = bound(tag.Get("min")); err != nil {
+		return f, err
+	}
+	if f.Max, err = bound(tag.Get("max")); err != nil {
+		return f, err
+	}
+	if set {
+		if _, err := parse(s.Type, f.Default); err != nil {
+			return f, fmt.Errorf("default: %w", err)
+		}
+	}
+	return f, nil
+}
+
+func bound(s string) (*float64, error) {
+	if s == "" {
+		return nil, nil
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	return &v, err
+}
+
+// SetDefaults fills the struct that p points to with its fields' defaults.
+func SetDefaults(p any) {
+	v := reflect.ValueOf(p).Elem()
+	for _, f := range MustFields(p) {
+		if f.Required {
+			continue
+		}
+		d, err := parse(f.Type, f.Default)
+		if err != nil {
+			panic("param: " + err.Error())
+		}
+		v.Field(f.index).Set(d)
+	}
+}
+
+// parse reads a default; lists are separated by commas.
+func parse(t reflect.Type, s string) (reflect.Value, error) {
+	v := reflect.New(t).Elem()
+	switch t.Kind() {
+	case reflect.String:
+		v.SetString(s)
+	case reflect.Bool:
+		b, err := strconv.ParseBool(s)
+		if err != nil {
+			return v, err
+		}
+		v.SetBool(b)
+	case reflect.Int:
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return v, err
+		}
+		v.SetInt(n)
+	case reflect.Float64:
+		x, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			return v, err
+		}
+		v.SetFloat(x)
+	case reflect.Slice:
+		if s == "" {
+			return v, nil
+		}
+		for part := range strings.SplitSeq(s, ",") {
+			e, err := parse(t.Elem(), part)
+			if err != nil {
+				return v, err
+			}
+			v = reflect.Append(v, e)
+		}
+	case reflect.Map:
+		if t != reflect.TypeFor[map[string]string]() || s != "" {
+			return v, fmt.Errorf("a map must be map[string]string with an empty default")
+		}
+	default:
+		return v, fmt.Errorf("type %s is not supported", t)
+	}
+	return v, nil
+}
+
+// Get returns the field's value in the struct that p points to.
+func (f Field) Get(p any) any { return reflect.ValueOf(p).Elem().Field(f.index).Interface() }
+
+// Set stores a value of the field's type in the struct that p points to.
+func (f Field) Set(p, value any) {
+	reflect.ValueOf(p).Elem().Field(f.index).Set(reflect.ValueOf(value))
+}
+
+// Check reports the field's value in the struct that p points to when it is
+// outside its bounds or not one of the allowed ones.
+func (f Field) Check(p any) error { return f.CheckValue(f.Get(p)) }
+
+// CheckValue is [Field.Check] for a value of the field's type.
+func (f Field) CheckValue(value any) error {
+	switch v := value.(type) {
+	case int:
+		return f.checkNumber(float64(v))
+	case float64:
+		return f.checkNumber(v)
+	case string:
+		if f.Enum != nil && !slices.Contains(f.Enum, v) {
+			return Errorf(f.Name, "%q is not one of %s", v, strings.Join(f.Enum, ", "))
+		}
+	}
+	return nil
+}
+
+func (f Field) checkNumber(v float64) error {
+	switch {
+	case v != v:
+		return Errorf(f.Name, "is not a number")
+	case f.Min != nil && v < *f.Min:
+		return Errorf(f.Name, "%v is less than %v", v, *f.Min)
+	case f.Max != nil && v > *f.Max:
+		return Errorf(f.Name, "%v is more than %v", v, *f.Max)
+	}
+	return nil
+}
+
+// TypeName is the field's type in the words of the spec language.
+func (f Field) TypeName() string {
+	switch f.Type.Kind() {
+	case reflect.Int:
+		return "whole number"
+	case reflect.Float64:
+		return "number"
+	case reflect.Slice:
+		return "list of " + (Field{Type: f.Type.Elem()}).TypeName() + "s"
+	case reflect.Map:
+		return "map of strings"
+	default:
+		return f.Type.Kind().String()
+	}
+}

@@ -1,0 +1,248 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"raglab/internal/stats"
+)
+
+// Complete fills in what follows from the rows: which are inert, how each
+// compares with the best, and what each axis is worth.
+func (r *Report) Complete() {
+	r.markInert()
+	r.compareRows()
+	r.Effects = nil
+	for _, f := range r.Factors {
+		if f.Axis {
+			r.Effects = append(r.Effects, r.effect(f))
+		}
+	}
+	slices.SortStableFunc(r.Effects, func(a, b Effect) int { return cmp.Compare(b.Worth, a.Worth) })
+}
+
+// Ranked returns the rows by the primary metric, best first, ties in the order
+// of the cross; unmeasured rows come last.
+func (r *Report) Ranked() []*Configuration {
+	rows := make([]*Configuration, len(r.Configurations))
+	for i := range rows {
+		rows[i] = &r.Configurations[i]
+	}
+	slices.SortStableFunc(rows, func(a, b *Configuration) int {
+		return cmp.Compare(valueOr(b.Metrics[r.Primary], math.Inf(-1)), valueOr(a.Metrics[r.Primary], math.Inf(-1)))
+	})
+	return rows
+}
+
+func valueOr(v *float64, other float64) float64 {
+	if v == nil {
+		return other
+	}
+	return *v
+}
+
+// markInert finds the rows that are one measurement under several labels. An
+// axis is inert in a row when all rows that differ from it in that axis alone
+// have the same key. Options that only happen to give one row the same result
+// are equal there, not inert.
+func (r *Report) markInert() {
+	same := map[string][]string{}
+	for _, c := range r.Configurations {
+		same[c.Key] = append(same[c.Key], c.Name)
+	}
+	for i := range r.Configurations {
+		c := &r.Configurations[i]
+		c.InertWith, c.Inert = []string{}, nil
+		for _, n := range same[c.Key] {
+			if n != c.Name && c.Key != "" {
+				c.InertWith = append(c.InertWith, n)
+			}
+		}
+		for _, f := range r.Factors {
+			if f.Axis && r.inert(c, f.Name) {
+				c.Inert = append(c.Inert, f.Name)
+			}
+		}
+	}
+}
+
+func (r *Report) inert(c *Configuration, axis string) bool {
+	others := 0
+	for i := range r.Configurations {
+		o := &r.Configurations[i]
+		if o == c || !differOnlyIn(c, o, axis) {
+			continue
+		}
+		if o.Key != c.Key || c.Key == "" {
+			return false
+		}
+		others++
+	}
+	return others > 0
+}
+
+func differOnlyIn(a, b *Configuration, axis string) bool {
+	for name, label := range a.Options {
+		if (name == axis) == (b.Options[name] == label) {
+			return false
+		}
+	}
+	return true
+}
+
+// compareRows compares each row with the best one, question by question.
+func (r *Report) compareRows() {
+	ranked := r.Ranked()
+	if len(ranked) < 2 || len(ranked[0].Values) == 0 {
+		return
+	}
+	best := ranked[0]
+	systems := [][]float64{best.Values}
+	var rows []*Configuration
+	seen := map[string]int{best.Key: -1}
+	at := map[*Configuration]int{}
+	for _, c := range ranked[1:] {
+		if len(c.Values) != len(best.Values) {
+			continue
+		}
+		i, ok := seen[c.Key]
+		if !ok {
+			i = len(systems) - 1
+			seen[c.Key] = i
+			systems = append(systems, c.Values)
+		}
+		rows = append(rows, c)
+		at[c] = i
+	}
+	found := againstFirst(systems)
+	for _, c := range rows {
+		if i := at[c]; i >= 0 {
+			c.Against = &found[i]
+		}
+	}
+}
+
+// againstFirst compares every system but the first with the first, which is
+// subtracted, and corrects over these comparisons.
+func againstFirst(systems [][]float64) []Comparison {
+	systems = stats.Complete(systems)
+	o := stats.DefaultOptions()
+	bootstrap := stats.NewBootstrap(systems, o.Resamples, o.Seed)
+	random := stats.NewRandomisation(systems, o.Permutations, o.Seed)
+	out := make([]Comparison, len(systems)-1)
+	ps := make([]float64, len(out))
+	for i := range out {
+		low, high := bootstrap.Difference(i+1, 0, o.Level)
+		out[i] = Comparison{Difference: stats.Mean(systems[i+1]) - stats.Mean(systems[0]), Low: low, High: high}
+		ps[i] = random.P(i+1, 0)
+	}
+	for i, p := range stats.Holm(ps) {
+		out[i].P, out[i].Tell = p, p < alpha
+	}
+	return out
+}
+
+// alpha is the chance of calling a difference real that is not.
+const alpha = 0.05
+
+// effect averages each option of an axis over the rows that the axis makes a
+// difference to.
+func (r *Report) effect(f Factor) Effect {
+	e := Effect{Axis: f.Name}
+	values := map[string][]float64{}
+	for _, label := range f.Labels {
+		o, per := r.option(f.Name, label)
+		e.Options = append(e.Options, o)
+		if per != nil {
+			values[label] = per
+		}
+	}
+	best, worst := math.Inf(-1), math.Inf(1)
+	for _, o := range e.Options {
+		m := o.Means[r.Primary]
+		if m == nil {
+			continue
+		}
+		if *m > best {
+			best, e.Best = *m, o.Label
+		}
+		if *m < worst {
+			worst, e.Worst = *m, o.Label
+		}
+	}
+	if e.Best == "" || e.Best == e.Worst {
+		e.Worth = 0
+		return e
+	}
+	e.Worth = best - worst
+	a, b := values[e.Best], values[e.Worst]
+	if len(a) > 1 && len(a) == len(b) {
+		c := againstFirst([][]float64{b, a})[0]
+		e.Comparison = &c
+	}
+	return e
+}
+
+// option averages one option of an axis, and returns the primary metric by
+// question, averaged the same way.
+func (r *Report) option(axis, label string) (OptionEffect, []float64) {
+	o := OptionEffect{Label: label, Means: map[string]*float64{}}
+	var rows []*Configuration
+	for i := range r.Configurations {
+		c := &r.Configurations[i]
+		if c.Options[axis] == label && !slices.Contains(c.Inert, axis) {
+			rows = append(rows, c)
+		}
+	}
+	o.Rows = len(rows)
+	for _, m := range r.Metrics {
+		o.Means[m] = meanOf(rows, func(c *Configuration) *float64 { return c.Metrics[m] })
+	}
+	o.P50 = meanOf(rows, func(c *Configuration) *float64 {
+		if c.Latency == nil {
+			return nil
+		}
+		return &c.Latency.P50
+	})
+	o.Index = meanOf(rows, func(c *Configuration) *float64 {
+		if c.IndexBytes == nil {
+			return nil
+		}
+		b := float64(*c.IndexBytes)
+		return &b
+	})
+	var per []float64
+	for _, c := range rows {
+		if v := c.Metrics[r.Primary]; v != nil && (o.Best == nil || *v > *o.Best) {
+			o.Best = v
+		}
+		if per == nil {
+			per = make([]float64, len(c.Values))
+		}
+		for q, v := range c.Values {
+			if q < len(per) {
+				per[q] += v / float64(len(rows))
+			}
+		}
+	}
+	return o, per
+}
+
+// meanOf is the mean of what is measured, nil when a row is unmeasured or there
+// are none: a mean over some of the rows would not be comparable.
+func meanOf(rows []*Configuration, get func(*Configuration) *float64) *float64 {
+	var values []float64
+	for _, c := range rows {
+		v := get(c)
+		if v == nil {
+			return nil
+		}
+		values = append(values, *v)
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	m := stats.Mean(values)
+	return &m
+}

@@ -1,0 +1,168 @@
+// Package report holds the results of an experiment and turns them into tables
+// and files. It computes comparisons from per-question values, never new scores.
+package report
+
+import "time"
+
+// Version is the version of the JSON form. It rises when a field changes its
+// meaning or goes; new fields do not raise it.
+const Version = 1
+
+// Report is everything that an experiment came to. Its JSON form is documented
+// in the README.
+type Report struct {
+	Version    int    `json:"version"`
+	Experiment string `json:"experiment"`
+	Title      string `json:"title,omitempty"`
+	// Generated is when the newest of the results was made.
+	Generated time.Time `json:"generated"`
+	// Machines are those that the measurements come from. With more than one,
+	// times are not comparable.
+	Machines       []string        `json:"machines"`
+	Questions      Questions       `json:"questions"`
+	Metrics        []string        `json:"metric_names"`
+	Primary        string          `json:"primary"`
+	Depth          int             `json:"depth"`
+	Factors        []Factor        `json:"factors"`
+	Configurations []Configuration `json:"configurations"`
+	Effects        []Effect        `json:"effects"`
+	Tuning         []Tuning        `json:"tuning,omitempty"`
+	Ingest         []Ingest        `json:"ingest"`
+	Expectations   []Expectation   `json:"expectations,omitempty"`
+	// Accounting says what became of every combination of the cross.
+	Accounting string `json:"accounting"`
+	// Notes are sentences that a reader must know, such as that results are
+	// partial.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Questions counts judged questions.
+type Questions struct {
+	Total int `json:"total"`
+	Dev   int `json:"dev"`
+	Test  int `json:"test"`
+	// Scored are the test questions in the means; Excluded have no relevant
+	// document.
+	Scored   int `json:"scored"`
+	Excluded int `json:"excluded"`
+}
+
+// Factor is a slot of the pipeline or a free axis, with its labels in order.
+type Factor struct {
+	Name   string   `json:"name"`
+	Axis   bool     `json:"axis"`
+	Labels []string `json:"labels"`
+}
+
+// Configuration is one row of the result table.
+type Configuration struct {
+	// Name joins the labels of the axes.
+	Name    string            `json:"name"`
+	Options map[string]string `json:"options"`
+	// Key is the content key of the row's score.
+	Key string `json:"key"`
+	// InertWith names the rows that are the same measurement under other
+	// labels; Inert the axes that make no difference to this row.
+	InertWith []string `json:"inert_with"`
+	Inert     []string `json:"inert,omitempty"`
+	// Metrics are means over the scored test questions; null is unmeasured.
+	Metrics map[string]*float64 `json:"metrics"`
+	// Empty and Missing count scored questions without results and without a
+	// ranking: they count 0 in the means.
+	Empty   int `json:"empty"`
+	Missing int `json:"missing"`
+	// PerQuestion maps question ids to the metrics' values; null is left out.
+	PerQuestion map[string]map[string]*float64 `json:"per_question"`
+	// Lost are the questions whose answer span no chunk holds whole.
+	Lost    []string `json:"lost,omitempty"`
+	Latency *Latency `json:"latency_ms"`
+	// IndexBytes and IngestSeconds are null when unmeasured.
+	IndexBytes    *int64   `json:"index_bytes"`
+	IngestSeconds *float64 `json:"ingest_seconds"`
+	// Against compares the row with the best one by the primary metric.
+	Against *Comparison `json:"against_best,omitempty"`
+	// Values are the primary metric's values by question, in the order of the
+	// report's scored questions.
+	Values []float64 `json:"-"`
+}
+
+// Latency of a question from end to end, in milliseconds, by nearest rank.
+type Latency struct {
+	P50 float64 `json:"p50"`
+	P95 float64 `json:"p95"`
+}
+
+// Comparison is the paired difference of two rows' primary metric.
+type Comparison struct {
+	Difference float64 `json:"difference"`
+	// Low and High bound the 95 % bootstrap interval.
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+	// P is of a paired randomisation test, corrected by Holm's method for all
+	// rows being looked at.
+	P float64 `json:"p"`
+	// Tell says that the data can tell the rows apart: P is below 0.05.
+	Tell bool `json:"tell"`
+}
+
+// Effect is what one axis is worth: its options, averaged over everything else.
+type Effect struct {
+	Axis    string         `json:"axis"`
+	Options []OptionEffect `json:"options"`
+	// Worth is the difference of the best and the worst option's mean.
+	Worth      float64     `json:"worth"`
+	Best       string      `json:"best"`
+	Worst      string      `json:"worst"`
+	Comparison *Comparison `json:"comparison,omitempty"`
+}
+
+// OptionEffect is the average over the rows of one option that the axis makes a
+// difference to.
+type OptionEffect struct {
+	Label string              `json:"label"`
+	Rows  int                 `json:"configurations"`
+	Means map[string]*float64 `json:"means"`
+	Best  *float64            `json:"best"`
+	P50   *float64            `json:"p50_ms"`
+	Index *float64            `json:"index_bytes"`
+}
+
+// Tuning is a fitted parameter with the whole curve on the dev questions.
+type Tuning struct {
+	Names  []string `json:"names"`
+	Chosen []string `json:"chosen"`
+	Points []Point  `json:"points"`
+	Flat   bool     `json:"flat"`
+	Edge   []string `json:"edge,omitempty"`
+}
+
+// Point is one candidate of a tuned parameter.
+type Point struct {
+	Values []string `json:"values"`
+	Mean   *float64 `json:"mean"`
+}
+
+// Ingest is the cost of making one set of indexes ready.
+type Ingest struct {
+	Name       string   `json:"name"`
+	Chunks     int      `json:"chunks"`
+	MeanTokens *float64 `json:"mean_tokens"`
+	Chunk      *float64 `json:"chunk_seconds"`
+	Embed      *float64 `json:"embed_seconds"`
+	Index      *float64 `json:"index_seconds"`
+	Total      *float64 `json:"total_seconds"`
+	IndexBytes *int64   `json:"index_bytes"`
+	Truncated  *int     `json:"truncated_texts"`
+}
+
+// Expectation is a stated figure beside what was measured.
+type Expectation struct {
+	Row      string   `json:"row"`
+	Metric   string   `json:"metric"`
+	Value    float64  `json:"value"`
+	Measured *float64 `json:"measured"`
+	Within   float64  `json:"tolerance"`
+	Source   string   `json:"source,omitempty"`
+	// Verdict is "OK", "off by …" or "missing".
+	Verdict string `json:"verdict"`
+}

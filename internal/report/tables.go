@@ -1,0 +1,299 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Table is a table ready to be shown.
+type Table struct {
+	Title string
+	// Note is a paragraph below the title, Foot one below the table.
+	Note, Foot string
+	Columns    []Column
+	Rows       [][]string
+}
+
+// Column is a column's head; numbers are set to the right.
+type Column struct {
+	Name  string
+	Right bool
+}
+
+// What stands in a cell that has no number.
+const (
+	unmeasured    = "unmeasured"
+	notApplicable = "–"
+)
+
+// Tables returns the report's tables: best, worst, axis by axis, ingest cost,
+// tuning, expectations, full.
+func (r *Report) Tables() []Table {
+	ranked := r.Ranked()
+	var tables []Table
+	best := r.rows("Best configurations", ranked[:min(5, len(ranked))])
+	best.Note = r.bestNote(ranked)
+	best.Foot = r.rowsFoot()
+	tables = append(tables, best)
+	if len(ranked) > 5 {
+		worst := slices.Clone(ranked[max(5, len(ranked)-3):])
+		slices.Reverse(worst)
+		t := r.rows("Worst configurations", worst)
+		t.Note = "A table that only shows winners is not evidence."
+		tables = append(tables, t)
+	}
+	for _, e := range r.Effects {
+		tables = append(tables, r.axisTable(e))
+	}
+	tables = append(tables, r.ingestTable())
+	for _, t := range r.Tuning {
+		tables = append(tables, r.tuningTable(t))
+	}
+	if len(r.Expectations) > 0 {
+		tables = append(tables, r.expectationTable())
+	}
+	if len(ranked) > 8 {
+		full := make([]*Configuration, len(r.Configurations))
+		for i := range full {
+			full[i] = &r.Configurations[i]
+		}
+		t := r.rows(fmt.Sprintf("All %d configurations", len(full)), full)
+		t.Foot = r.accountingFoot()
+		tables = append(tables, t)
+	} else {
+		tables[0].Foot = strings.TrimSpace(tables[0].Foot + " " + r.accountingFoot())
+	}
+	return tables
+}
+
+func (r *Report) accountingFoot() string { return "Of the cross: " + r.Accounting + "." }
+
+// axes are the names of the factors that have several options.
+func (r *Report) axes() []string {
+	var names []string
+	for _, f := range r.Factors {
+		if f.Axis {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// rows is a table of configurations.
+func (r *Report) rows(title string, rows []*Configuration) Table {
+	t := Table{Title: title}
+	axes := r.axes()
+	for _, a := range axes {
+		t.Columns = append(t.Columns, Column{Name: a})
+	}
+	for _, m := range r.Metrics {
+		t.Columns = append(t.Columns, Column{m, true})
+	}
+	for _, name := range []string{"vs best", "95 %", "p50 ms", "p95 ms", "index MB", "ingest s"} {
+		t.Columns = append(t.Columns, Column{name, true})
+	}
+	for _, c := range rows {
+		var row []string
+		for _, a := range axes {
+			label := c.Options[a]
+			if slices.Contains(c.Inert, a) {
+				label += "*"
+			}
+			row = append(row, label)
+		}
+		for _, m := range r.Metrics {
+			row = append(row, score(c.Metrics[m]))
+		}
+		row = append(row, against(c.Against)...)
+		row = append(row, latency(c.Latency)...)
+		row = append(row, megabytes(c.IndexBytes), seconds(c.IngestSeconds))
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func (r *Report) rowsFoot() string {
+	for _, c := range r.Configurations {
+		if len(c.Inert) > 0 {
+			return "* the axis makes no difference to this row: rows that differ in it alone are one measurement under several labels."
+		}
+	}
+	return ""
+}
+
+// bestNote says whether the data can tell the best row from the others.
+func (r *Report) bestNote(ranked []*Configuration) string {
+	if len(ranked) == 0 {
+		return ""
+	}
+	level, told := 0, 0
+	seen := map[string]bool{ranked[0].Key: true}
+	for _, c := range ranked[1:] {
+		if c.Against == nil || seen[c.Key] {
+			continue
+		}
+		seen[c.Key] = true
+		if c.Against.Tell {
+			told++
+		} else {
+			level++
+		}
+	}
+	note := fmt.Sprintf("By %s over %d test questions, %d chunks deep.", r.Primary, r.Questions.Scored, r.Depth)
+	if r.Questions.Excluded > 0 {
+		note += fmt.Sprintf(" %d questions without a relevant document are left out.", r.Questions.Excluded)
+	}
+	if level+told == 0 {
+		return note
+	}
+	return note + fmt.Sprintf(" The data can tell the best from %d of the %d other measurements (paired randomisation test, Holm-corrected, p < 0.05); from %d it cannot.", told, level+told, level)
+}
+
+func (r *Report) axisTable(e Effect) Table {
+	t := Table{Title: "Axis: " + e.Axis}
+	t.Columns = []Column{{Name: e.Axis}, {"rows", true}}
+	for _, m := range r.Metrics {
+		t.Columns = append(t.Columns, Column{"mean " + m, true})
+	}
+	t.Columns = append(t.Columns, Column{"best " + r.Primary, true}, Column{"p50 ms", true}, Column{"index MB", true})
+	for _, o := range e.Options {
+		row := []string{o.Label, strconv.Itoa(o.Rows)}
+		for _, m := range r.Metrics {
+			row = append(row, score(o.Means[m]))
+		}
+		row = append(row, score(o.Best), number(o.P50, 1, 1), number(o.Index, 1e6, 2))
+		t.Rows = append(t.Rows, row)
+	}
+	switch {
+	case e.Best == "":
+		t.Note = "No row is measured to which this axis makes a difference."
+	case e.Comparison == nil:
+		t.Note = "Its options score the same."
+	default:
+		t.Note = fmt.Sprintf("Worth %.3f %s, averaged over everything else: %s over %s, 95 %% interval %s. %s", e.Worth, r.Primary, e.Best, e.Worst, interval(e.Comparison), verdict(e.Comparison))
+	}
+	return t
+}
+
+func verdict(c *Comparison) string {
+	if c.Tell {
+		return fmt.Sprintf("The data can tell them apart (p = %s).", pValue(c.P))
+	}
+	return fmt.Sprintf("The data cannot tell them apart (p = %s).", pValue(c.P))
+}
+
+func pValue(p float64) string {
+	if p < 0.001 {
+		return "<0.001"
+	}
+	return strconv.FormatFloat(p, 'f', 3, 64)
+}
+
+func (r *Report) ingestTable() Table {
+	t := Table{
+		Title: "Ingest cost",
+		Columns: []Column{
+			{Name: "indexes"}, {"chunks", true}, {"mean tok", true}, {"chunk s", true},
+			{"embed s", true}, {"index s", true}, {"total s", true}, {"index MB", true}, {"truncated", true},
+		},
+	}
+	for _, i := range r.Ingest {
+		truncated := notApplicable
+		if i.Truncated != nil {
+			truncated = strconv.Itoa(*i.Truncated)
+		}
+		embed := notApplicable
+		if i.Embed != nil || i.Truncated != nil {
+			embed = seconds(i.Embed)
+		}
+		t.Rows = append(t.Rows, []string{
+			i.Name, strconv.Itoa(i.Chunks), number(i.MeanTokens, 1, 0), seconds(i.Chunk),
+			embed, seconds(i.Index), seconds(i.Total), megabytes(i.IndexBytes), truncated,
+		})
+	}
+	if len(r.Machines) > 1 {
+		t.Foot = "Times come from several machines and are not comparable: " + strings.Join(r.Machines, "; ") + "."
+	}
+	return t
+}
+
+func (r *Report) tuningTable(tu Tuning) Table {
+	t := Table{
+		Title: "Tuning: " + strings.Join(tu.Names, ", "),
+		Note:  fmt.Sprintf("Fitted on the %d dev questions, then frozen; chosen: %s.", r.Questions.Dev, strings.Join(tu.Chosen, ", ")),
+	}
+	if tu.Flat {
+		t.Note += " The curve is flat: the dev questions cannot choose, and the first value was taken."
+	}
+	for _, e := range tu.Edge {
+		t.Note += fmt.Sprintf(" The choice of %s lies at the edge of its grid: a wider grid may do better.", e)
+	}
+	for _, n := range tu.Names {
+		t.Columns = append(t.Columns, Column{n, true})
+	}
+	t.Columns = append(t.Columns, Column{"dev mean " + r.Primary, true})
+	for _, p := range tu.Points {
+		t.Rows = append(t.Rows, append(slices.Clone(p.Values), number(p.Mean, 1, 4)))
+	}
+	return t
+}
+
+func (r *Report) expectationTable() Table {
+	t := Table{
+		Title:   "Expected figures",
+		Columns: []Column{{Name: "row"}, {Name: "metric"}, {"expected", true}, {"measured", true}, {Name: "verdict"}, {Name: "source"}},
+	}
+	for _, e := range r.Expectations {
+		t.Rows = append(t.Rows, []string{e.Row, e.Metric, strconv.FormatFloat(e.Value, 'f', -1, 64), number(e.Measured, 1, 6), e.Verdict, e.Source})
+	}
+	return t
+}
+
+func score(v *float64) string { return number(v, 1, 3) }
+
+func seconds(v *float64) string {
+	switch {
+	case v == nil:
+		return unmeasured
+	case *v < 10:
+		return number(v, 1, 2)
+	}
+	return number(v, 1, 0)
+}
+
+// number shows a value in units, with a fixed number of decimals.
+func number(v *float64, unit float64, decimals int) string {
+	if v == nil {
+		return unmeasured
+	}
+	return strconv.FormatFloat(*v/unit, 'f', decimals, 64)
+}
+
+func megabytes(b *int64) string {
+	if b == nil {
+		return unmeasured
+	}
+	return strconv.FormatFloat(float64(*b)/1e6, 'f', 2, 64)
+}
+
+func latency(l *Latency) []string {
+	if l == nil {
+		return []string{unmeasured, unmeasured}
+	}
+	return []string{number(&l.P50, 1, 1), number(&l.P95, 1, 1)}
+}
+
+func against(c *Comparison) []string {
+	if c == nil {
+		return []string{notApplicable, notApplicable}
+	}
+	mark := ""
+	if c.Tell {
+		mark = "!"
+	}
+	return []string{fmt.Sprintf("%+.3f%s", c.Difference, mark), interval(c)}
+}
+
+func interval(c *Comparison) string { return fmt.Sprintf("%+.2f…%+.2f", c.Low, c.High) }
