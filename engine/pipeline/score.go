@@ -146,7 +146,10 @@ func judgeDocuments(questions []golden.Question, run artifact.Run) ([]metric.Jud
 	ids := newInterner()
 	rankings := make([][]uint32, len(run.Questions))
 	for i, chunks := range run.Chunks {
-		rankings[i] = ids.collapse(chunks)
+		var err error
+		if rankings[i], err = ids.collapse(chunks); err != nil {
+			return nil, fmt.Errorf("question %s: %w", run.Questions[i], err)
+		}
 	}
 	return judgeRankings(questions, run.By(), rankings, ids, func(q golden.Question) []metric.Grade {
 		return metric.Documents(q, ids.find)
@@ -247,17 +250,23 @@ func (n *interner) find(s string) (uint32, bool) {
 	return id, ok
 }
 
-// collapse ranks the documents of chunks, each where its first chunk stands.
-func (n *interner) collapse(chunks []string) []uint32 {
+// collapse ranks the documents of chunks, each where its first chunk stands. A
+// chunk that is ranked twice is an error: credit would be given twice.
+func (n *interner) collapse(chunks []string) ([]uint32, error) {
 	seen := make(map[uint32]bool, len(chunks))
+	ranked := make(map[string]bool, len(chunks))
 	out := make([]uint32, 0, len(chunks))
 	for _, c := range chunks {
+		if ranked[c] {
+			return nil, fmt.Errorf("chunk %s is ranked twice", c)
+		}
+		ranked[c] = true
 		if d := n.id(artifact.DocumentOf(c)); !seen[d] {
 			seen[d] = true
 			out = append(out, d)
 		}
 	}
-	return out
+	return out, nil
 }
 
 func readJudgements(t *engine.Task) ([]golden.Question, error) {
