@@ -26,6 +26,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Field describes one parameter.
@@ -60,11 +61,27 @@ func Errorf(attribute, format string, args ...any) *Error {
 	return &Error{Attribute: attribute, Problem: fmt.Sprintf(format, args...)}
 }
 
-// Fields lists the parameters of the struct that p points to, in order.
+// known holds the fields of struct types that were read before: reading tags is
+// slow, and a plan asks for them thousands of times.
+var known sync.Map // reflect.Type → []Field
+
+// Fields lists the parameters of the struct that p points to, in order. The
+// slice is shared and must not be changed.
 func Fields(p any) ([]Field, error) {
 	t := reflect.TypeOf(p)
+	if fields, ok := known.Load(t); ok {
+		return fields.([]Field), nil
+	}
+	fields, err := read(t)
+	if err == nil {
+		known.Store(t, fields)
+	}
+	return fields, err
+}
+
+func read(t reflect.Type) ([]Field, error) {
 	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
-		return nil, fmt.Errorf("%T is not a pointer to a struct", p)
+		return nil, fmt.Errorf("%s is not a pointer to a struct", t)
 	}
 	t = t.Elem()
 	fields := make([]Field, 0, t.NumField())

@@ -1,0 +1,47 @@
+// Package source holds the kinds of corpus source: where documents come from.
+//
+// Every source that reads local files keeps the same rules. Text must be valid
+// UTF-8; a leading byte order mark is dropped and said; line ends stay as they
+// are, since keys hash bytes as they are, and CRLF is said. Ids are unique and
+// free of control characters. What is wrong with the input is collected, so that
+// a user sees all of it at once: see [Errors]. What is odd but harmless is told
+// by [Warner].
+package source
+
+import (
+	"context"
+	"iter"
+
+	"raglab/axes"
+	"raglab/golden"
+)
+
+// Source yields the documents of a corpus.
+type Source interface {
+	// Documents yields every document once, in corpus order. An error ends the
+	// sequence; it says which file and line it is about. It may be called
+	// again and then starts anew.
+	Documents(ctx context.Context) iter.Seq2[axes.Document, error]
+	// Inputs lists the local files that Documents and Questions read, sorted.
+	// A source that reads no local file returns none and is then fetched over
+	// the network.
+	Inputs(ctx context.Context) ([]string, error)
+}
+
+// Questioner is implemented by sources that bring judged questions along.
+type Questioner interface {
+	Questions(ctx context.Context) (*golden.Set, error)
+}
+
+// Warner is implemented by sources that may notice what is odd but no error.
+type Warner interface {
+	// Warnings tells, in whole sentences, what the last complete run through
+	// Documents and the last call of Questions noticed. It may be called from
+	// any goroutine.
+	Warnings() []string
+}
+
+// Kinds lists the kinds of source.
+func Kinds() []axes.Kind[Source] {
+	return []axes.Kind[Source]{Files(), JSONL(), BEIR()}
+}

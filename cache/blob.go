@@ -1,0 +1,322 @@
+package cache
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// spoolBytes is how much of a blob waits in memory for its digest. A blob up to this size is
+// drafted in the very folder it goes to, and not at all when it is there already; a longer one is
+// drafted in the folder above.
+const spoolBytes = 1 << 20
+
+// placeAttempts bounds how often a name found taken by something damaged is cleared and tried
+// again. One is the rule; more need others that put damaged things there meanwhile.
+const placeAttempts = 8
+
+// blobWriter is the Writer of a Local.
+type blobWriter struct {
+	ctx   context.Context // of Create: the blob is dropped when it ends
+	l     *Local
+	sum   hash.Hash
+	spool []byte
+	draft *draft // from spoolBytes on
+	size  int64
+	err   error // the first failure; nothing works after it
+	done  bool
+}
+
+var errWriterDone = errors.New("write blob: the writer was committed or aborted")
+
+// Create begins a blob.
+func (l *Local) Create(ctx context.Context) (Writer, error) {
+	if l.opts.ReadOnly {
+		return nil, fmt.Errorf("create blob: %w", ErrReadOnly)
+	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, fmt.Errorf("create blob: %w", err)
+	}
+	return &blobWriter{ctx: ctx, l: l, sum: sha256.New()}, nil
+}
+
+// Write takes more of the blob's bytes.
+func (w *blobWriter) Write(p []byte) (int, error) {
+	if w.done {
+		return 0, errWriterDone
+	}
+	if w.err == nil {
+		w.err = context.Cause(w.ctx)
+	}
+	if w.err == nil {
+		w.err = w.take(p)
+	}
+	if w.err != nil {
+		return 0, w.l.explain("write blob", w.err)
+	}
+	w.sum.Write(p)
+	w.size += int64(len(p))
+	return len(p), nil
+}
+
+func (w *blobWriter) take(p []byte) error {
+	if w.draft == nil && len(w.spool)+len(p) <= spoolBytes {
+		w.spool = append(w.spool, p...)
+		return nil
+	}
+	if w.draft == nil {
+		d, err := w.l.newDraft(casDir)
+		if err != nil {
+			return err
+		}
+		w.draft = d
+		if _, err := d.Write(w.spool); err != nil {
+			return err
+		}
+		w.spool = nil
+	}
+	_, err := w.draft.Write(p)
+	return err
+}
+
+// Commit makes the blob visible under its digest.
+func (w *blobWriter) Commit() (Blob, error) {
+	if w.done {
+		return Blob{}, errWriterDone
+	}
+	if w.err == nil {
+		w.err = context.Cause(w.ctx)
+	}
+	b := Blob{Digest: Digest(w.sum.Sum(nil)), Size: w.size}
+	if w.err == nil {
+		w.err = w.store(b)
+	}
+	err := errors.Join(w.err, w.Abort())
+	if err != nil {
+		return Blob{}, w.l.explain("commit blob", err)
+	}
+	return b, nil
+}
+
+// store puts the blob under its name unless it is there. One that is there with another size is
+// damaged; it is set aside, and then there is room.
+func (w *blobWriter) store(b Blob) error {
+	for range placeAttempts {
+		there, err := w.l.keepBlob(b)
+		if err != nil || there {
+			return err
+		}
+		err = w.place(blobRel(b.Digest))
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s is in the way and cannot be set aside", w.l.Path(b.Digest))
+}
+
+func (w *blobWriter) place(rel string) error {
+	if w.draft == nil {
+		return w.l.placeFile(rel, w.spool, keepFirst)
+	}
+	if err := w.draft.finish(); err != nil {
+		return err
+	}
+	err := w.draft.place(rel, keepFirst)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := w.l.makeFolder(relDir(rel)); err != nil {
+		return err
+	}
+	return w.draft.place(rel, keepFirst)
+}
+
+// Abort drops what was written.
+func (w *blobWriter) Abort() error {
+	w.done = true
+	w.spool = nil
+	if w.draft == nil {
+		return nil
+	}
+	d := w.draft
+	w.draft = nil
+	return d.discard()
+}
+
+// keepBlob reports whether a blob is there in its size, and makes sure that it stays: its mark of
+// last use is renewed as a record's is on a hit.
+func (l *Local) keepBlob(b Blob) (bool, error) {
+	rel := blobRel(b.Digest)
+	info, err := os.Lstat(l.path(rel))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if info.Size() != b.Size {
+		l.setAside(info, &CorruptError{
+			What: "blob", Name: b.Digest.String(), Path: l.path(rel),
+			Detail: fmt.Sprintf("it has %d bytes, not %d", info.Size(), b.Size),
+		})
+		return false, nil
+	}
+	return l.markUsed(rel, info)
+}
+
+// markUsed renews the time of last use of an entry, at most once in touchEvery. It reports false
+// when the entry went away meanwhile. Removal looks at the time again under the same lock, so an
+// entry marked here is not removed by a collection that saw it earlier.
+func (l *Local) markUsed(rel string, info fs.FileInfo) (bool, error) {
+	if l.opts.ReadOnly || l.now().Sub(info.ModTime()) < l.touchEvery {
+		return true, nil
+	}
+	lk, err := l.lockFolder(relDir(rel), lockShared)
+	if err != nil {
+		return false, err
+	}
+	defer lk.unlock()
+	now := l.now()
+	err = os.Chtimes(l.path(rel), time.Time{}, now)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case isAny(err, noAccess), isAny(err, noWrite):
+		// Another user's file, or a medium that became read-only: it can be read, and whoever may
+		// not mark it may not be the one to fail for it.
+		return true, nil
+	}
+	return err == nil, err
+}
+
+// blobReader hashes what it reads, and gives io.EOF only for the bytes the digest names.
+type blobReader struct {
+	ctx context.Context
+	l   *Local
+	f   *os.File
+	d   Digest
+	sum hash.Hash
+	err error
+}
+
+// Open reads a blob, verifying as it goes.
+func (l *Local) Open(ctx context.Context, d Digest) (io.ReadCloser, error) {
+	f, err := l.openBlob(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return &blobReader{ctx: ctx, l: l, f: f, d: d, sum: sha256.New()}, nil
+}
+
+func (l *Local) openBlob(ctx context.Context, d Digest) (*os.File, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, fmt.Errorf("open blob %s: %w", d.Short(), err)
+	}
+	f, err := os.Open(l.path(blobRel(d)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("open blob %s: %w", d, ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open blob %s: %w", d.Short(), err)
+	}
+	return f, nil
+}
+
+// Read is io.Reader's.
+func (r *blobReader) Read(p []byte) (int, error) {
+	if r.err == nil {
+		r.err = context.Cause(r.ctx)
+	}
+	if r.err != nil {
+		return 0, r.err
+	}
+	n, err := r.f.Read(p)
+	r.sum.Write(p[:n])
+	if errors.Is(err, io.EOF) {
+		err = io.EOF
+		if got := Digest(r.sum.Sum(nil)); got != r.d {
+			err = r.l.damagedBlob(r.f, r.d, got)
+		}
+	}
+	r.err = err
+	return n, err
+}
+
+// Close is io.Closer's. Closing before io.EOF leaves the rest unverified.
+func (r *blobReader) Close() error { return r.f.Close() }
+
+// ReadAll reads a whole blob.
+func (l *Local) ReadAll(ctx context.Context, d Digest) ([]byte, error) {
+	f, err := l.openBlob(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := readWhole(f)
+	if err != nil {
+		return nil, fmt.Errorf("read blob %s: %w", d.Short(), err)
+	}
+	if got := DigestOf(b); got != d {
+		return nil, l.damagedBlob(f, d, got)
+	}
+	return b, nil
+}
+
+// readWhole reads a file that nobody is appending to into a slice of the right size.
+func readWhole(f *os.File) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	var buf bytes.Buffer
+	buf.Grow(int(info.Size()) + bytes.MinRead)
+	_, err = buf.ReadFrom(f)
+	return buf.Bytes(), err
+}
+
+func (l *Local) damagedBlob(f *os.File, d, got Digest) error {
+	e := &CorruptError{
+		What: "blob", Name: d.String(), Path: f.Name(),
+		Detail: fmt.Sprintf("its bytes have the digest %s", got),
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return errors.Join(e, err)
+	}
+	l.setAside(info, e)
+	return e
+}
+
+// Stat says whether a blob is there and how long it is.
+func (l *Local) Stat(ctx context.Context, d Digest) (int64, error) {
+	if err := context.Cause(ctx); err != nil {
+		return 0, fmt.Errorf("stat blob %s: %w", d.Short(), err)
+	}
+	size, err := statSize(l.path(blobRel(d)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("stat blob %s: %w", d, ErrNotFound)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("stat blob %s: %w", d.Short(), err)
+	}
+	return size, nil
+}
+
+func statSize(path string) (int64, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// Path is where blob d is or would be, for handing to tools or mapping into memory. What is read
+// there is not verified.
+func (l *Local) Path(d Digest) string { return l.path(blobRel(d)) }
