@@ -50,7 +50,8 @@ type Chunk struct {
 	Start int `json:"start"`
 	End   int `json:"end"`
 	// Text is the body, in which an answer span is looked for. It may differ
-	// from the slice of Content that the offsets name in white space only.
+	// from the slice of Content that the offsets name in white space, and lacks
+	// the headings within it where the chunker drops those.
 	Text string `json:"text"`
 	// Heading is the path of headings above the chunk, joined by " > ", when
 	// the chunker keeps headings; else empty.

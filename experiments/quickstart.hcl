@@ -24,23 +24,29 @@ axis "chunker" {
 
 axis "text" { use = ["simple", "unaccent", "prefix"] }
 
-axis "retriever" {
-  option "lexical" { kind = "bm25" }
-  option "okapi" {
-    kind = "bm25"
-    variant = "okapi"
-  }
-  option "rrf" {
-    legs = ["lexical", "okapi"]
-    k    = tune.rrf_k
-  }
-  option "weighted" {
-    legs  = ["lexical", "okapi"]
-    alpha = tune.alpha
+fixed "embedder" {
+  option "e5_small_q4" {
+    kind  = "onnx"
+    model = "multilingual-e5-small-q4"
   }
 }
 
-tune "rrf_k" { grid = [10, 20, 60] }
+axis "retriever" {
+  option "lexical" { kind = "bm25" }
+  option "dense" { kind = "exact" }
+  option "rrf" {
+    legs = ["dense", "lexical"]
+    k    = tune.rrf_k
+  }
+  option "weighted" {
+    legs  = ["dense", "lexical"]
+    alpha = tune.alpha # weight of the dense leg
+  }
+}
+
+fixed "reranker" { use = "none" }
+
+tune "rrf_k" { grid = [10, 20, 40, 60, 100] }
 tune "alpha" { grid = [for i in range(11) : i / 10] }
 
 score {
@@ -51,3 +57,7 @@ score {
 
 output "csv" { path = "../results/quickstart.csv" }
 output "json" { path = "../results/quickstart.json" }
+output "markdown" {
+  path   = "../README.md"
+  marker = "quickstart"
+}

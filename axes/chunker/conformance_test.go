@@ -11,7 +11,9 @@ import (
 	"raglab/axes"
 	"raglab/axes/chunker"
 	"raglab/axes/chunker/chunkertest"
+	"raglab/axes/source"
 	"raglab/internal/markdown"
+	"raglab/internal/testdata"
 )
 
 // newChunker makes a chunker of a kind from its defaults and what set changes.
@@ -177,6 +179,44 @@ func TestConformance_markdownHeader(t *testing.T) {
 		})
 		chunkertest.Run(t, c, chunkertest.Promise{Reworded: true})
 	})
+}
+
+// TestConformance_realCorpora checks the kinds over what people have written.
+func TestConformance_realCorpora(t *testing.T) {
+	t.Parallel()
+	env := axes.Env{Language: "uk"}
+	unit := counter("words")
+	for _, name := range []string{"uk-unlp/neutral", "more/tquad/neutral-dev"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			docs := corpus(t, testdata.Shared(t, "data/"+name+"/docs.jsonl"))
+			for _, doc := range docs {
+				chunkertest.Check(t, newChunker(t, chunker.Fixed(), env, func(*chunker.FixedParams) {}), chunkertest.Promise{Max: 350, Counter: unit, Overlaps: true}, doc)
+				chunkertest.Check(t, newChunker(t, chunker.Sentence(), env, func(p *chunker.SentenceParams) { p.MaxTokens = 60 }), chunkertest.Promise{Max: 60, Counter: unit}, doc)
+				chunkertest.Check(t, newChunker(t, chunker.Paragraph(), env, func(p *chunker.ParagraphParams) { p.MaxTokens, p.MinTokens = 60, 40 }), chunkertest.Promise{Max: 60, Counter: unit}, doc)
+				chunkertest.Check(t, newChunker(t, chunker.MarkdownHeader(), env, func(p *chunker.MarkdownHeaderParams) { p.MaxTokens = 60 }), chunkertest.Promise{Max: 60, Counter: unit, Dropped: inHeading}, doc)
+			}
+		})
+	}
+}
+
+// corpus reads the documents of a JSONL file.
+func corpus(t *testing.T, path string) []axes.Document {
+	t.Helper()
+	p := source.JSONL().Params().(*source.JSONLParams)
+	p.Path, p.Empty = path, "keep"
+	s, err := source.JSONL().New(p, axes.Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var docs []axes.Document
+	for doc, err := range s.Documents(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, doc)
+	}
+	return docs
 }
 
 // tinyTokenizer is a WordPiece tokenizer that knows a few pieces, written where

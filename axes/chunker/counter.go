@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"unicode/utf8"
 
 	"raglab/axes"
 	"raglab/axes/chunker/segment"
 	"raglab/internal/param"
+	"raglab/internal/onnx"
 	"raglab/internal/tokenizer"
 )
 
@@ -112,7 +112,7 @@ func openTokenizer(asset string, env axes.Env) (Counter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open tokenizer of %s: %w", asset, err)
 	}
-	t, err := tokenizer.Open(filepath.Join(folder, "tokenizer.json"))
+	t, err := onnx.OpenTokenizer(folder)
 	if err != nil {
 		return nil, fmt.Errorf("open tokenizer of %s: %w", asset, err)
 	}

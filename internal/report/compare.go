@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"raglab/internal/stats"
 )
@@ -147,12 +148,14 @@ func againstFirst(systems [][]float64) []Comparison {
 const alpha = 0.05
 
 // effect averages each option of an axis over the rows that the axis makes a
-// difference to.
+// difference to and that can be compared.
 func (r *Report) effect(f Factor) Effect {
 	e := Effect{Axis: f.Name}
+	rows, balanced := r.comparable(f)
+	e.Unbalanced = !balanced
 	values := map[string][]float64{}
 	for _, label := range f.Labels {
-		o, per := r.option(f.Name, label)
+		o, per := r.option(label, rows[label])
 		e.Options = append(e.Options, o)
 		if per != nil {
 			values[label] = per
@@ -172,7 +175,6 @@ func (r *Report) effect(f Factor) Effect {
 		}
 	}
 	if e.Best == "" || e.Best == e.Worst {
-		e.Worth = 0
 		return e
 	}
 	e.Worth = best - worst
@@ -184,17 +186,59 @@ func (r *Report) effect(f Factor) Effect {
 	return e
 }
 
-// option averages one option of an axis, and returns the primary metric by
-// question, averaged the same way.
-func (r *Report) option(axis, label string) (OptionEffect, []float64) {
-	o := OptionEffect{Label: label, Means: map[string]*float64{}}
-	var rows []*Configuration
+// comparable picks the rows over which an axis's options are averaged, by label.
+// Rows that differ in the axis alone form a line. Whole lines are taken, so that
+// every option is averaged over the same choices of everything else; what was
+// excluded, or not crossed at all, must not favour an option. Without a whole
+// line all rows are taken, and the averages are not balanced.
+func (r *Report) comparable(f Factor) (rows map[string][]*Configuration, balanced bool) {
+	lines := map[string][]*Configuration{}
+	var order []string
 	for i := range r.Configurations {
 		c := &r.Configurations[i]
-		if c.Options[axis] == label && !slices.Contains(c.Inert, axis) {
-			rows = append(rows, c)
+		if slices.Contains(c.Inert, f.Name) {
+			continue
+		}
+		key := r.otherOptions(c, f.Name)
+		if lines[key] == nil {
+			order = append(order, key)
+		}
+		lines[key] = append(lines[key], c)
+	}
+	take := func(whole bool) map[string][]*Configuration {
+		rows := map[string][]*Configuration{}
+		for _, key := range order {
+			if whole && len(lines[key]) < len(f.Labels) {
+				continue
+			}
+			for _, c := range lines[key] {
+				rows[c.Options[f.Name]] = append(rows[c.Options[f.Name]], c)
+			}
+		}
+		return rows
+	}
+	if rows = take(true); len(rows) > 0 {
+		return rows, true
+	}
+	return take(false), false
+}
+
+// otherOptions names all options of a row but one factor's.
+func (r *Report) otherOptions(c *Configuration, factor string) string {
+	var b strings.Builder
+	for _, f := range r.Factors {
+		if f.Name != factor {
+			b.WriteString(c.Options[f.Name])
+			b.WriteByte(0)
 		}
 	}
+	return b.String()
+}
+
+// option averages rows of one option, and returns the primary metric by
+// question, averaged the same way.
+func (r *Report) option(label string, rows []*Configuration) (OptionEffect, []float64) {
+	o := OptionEffect{Label: label, Means: map[string]*float64{}}
 	o.Rows = len(rows)
 	for _, m := range r.Metrics {
 		o.Means[m] = meanOf(rows, func(c *Configuration) *float64 { return c.Metrics[m] })

@@ -109,6 +109,9 @@ type Comparison struct {
 type Effect struct {
 	Axis    string         `json:"axis"`
 	Options []OptionEffect `json:"options"`
+	// Unbalanced says that the options are averaged over different choices of
+	// everything else, because no choice is crossed with all of them.
+	Unbalanced bool `json:"unbalanced,omitempty"`
 	// Worth is the difference of the best and the worst option's mean.
 	Worth      float64     `json:"worth"`
 	Best       string      `json:"best"`

@@ -166,6 +166,9 @@ func (r *Report) axisTable(e Effect) Table {
 		row = append(row, score(o.Best), number(o.P50, 1, 1), number(o.Index, 1e6, 2))
 		t.Rows = append(t.Rows, row)
 	}
+	if e.Unbalanced {
+		t.Foot = "The options are averaged over different choices of everything else: no choice is crossed with all of them."
+	}
 	switch {
 	case e.Best == "":
 		t.Note = "No row is measured to which this axis makes a difference."
