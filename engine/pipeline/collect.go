@@ -11,6 +11,7 @@ import (
 	"raglab/engine"
 	"raglab/internal/report"
 	"raglab/internal/stats"
+	"raglab/spec"
 )
 
 // Report collects the results of an apply. A row whose score was not made is
@@ -31,6 +32,12 @@ func (p *Pipeline) Report(ctx context.Context, store cache.Store, out *engine.Ou
 			factor.Labels = append(factor.Labels, o.Label)
 		}
 		r.Factors = append(r.Factors, factor)
+	}
+	switch p.Experiment.Cross().Mode {
+	case spec.OneAtATime:
+		r.Notes = append(r.Notes, "One axis at a time was varied around a base: what options do together, other than with the base, was not measured.")
+	case spec.StagedCross:
+		r.Notes = append(r.Notes, "Axes were fixed one after the other, each at its best option on the dev questions: combinations with options that lost earlier were not measured.")
 	}
 	if err := c.questions(r); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"raglab/cache"
 	"raglab/engine"
 	"raglab/spec"
 )
@@ -110,7 +111,7 @@ func (b *builder) tune(c *component, rows []*spec.Configuration) error {
 	for _, v := range work.variables {
 		s.Fields = append(s.Fields, engine.Field{Class: engine.Params, Path: "tune." + v.Name, Value: engine.Canonical(v.Labels)})
 	}
-	s.Fields = append(s.Fields, engine.Field{Class: engine.Params, Path: "compares", Value: comparison(work.inputs)})
+	s.Fields = append(s.Fields, engine.Field{Class: engine.Params, Path: "tuned rows", Value: comparison(work.inputs)})
 	s.Work = work
 	s = b.p.Graph.Add(s)
 	for _, name := range c.names {
@@ -120,13 +121,14 @@ func (b *builder) tune(c *component, rows []*spec.Configuration) error {
 	return nil
 }
 
-// comparison says, for the key, which inputs belong to which assignment.
+// comparison names, for the key, which inputs belong to which assignment. Its
+// path sorts behind the grids, so that a changed grid is what a plan tells.
 func comparison(inputs [][]string) engine.Value {
-	out := make([]engine.Value, len(inputs))
-	for i, names := range inputs {
-		out[i] = strings.Join(names, " ")
+	var buf []byte
+	for _, names := range inputs {
+		buf = engine.AppendValue(buf, engine.Canonical(names))
 	}
-	return out
+	return cache.DigestOf(buf).Short()
 }
 
 // candidates builds the dev scores of one assignment, adds those that are new

@@ -1,9 +1,12 @@
 package workspace
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -13,8 +16,10 @@ import (
 // SavedPlan is a plan in a file: what was planned, and enough to tell whether
 // an apply would still do just that.
 type SavedPlan struct {
-	Version  int               `json:"raglab_plan"`
-	Program  string            `json:"program"`
+	Version int    `json:"raglab_plan"`
+	Program string `json:"program"`
+	// Binary is the digest of the program's file: two builds may share a version.
+	Binary   string            `json:"binary"`
 	Spec     string            `json:"spec"`
 	Vars     map[string]string `json:"vars,omitempty"`
 	VarFiles []string          `json:"var_files,omitempty"`
@@ -65,6 +70,9 @@ func SavePlan(path string, s *Session, p *engine.Plan, how SavedPlan) error {
 		return fmt.Errorf("save plan: %w", err)
 	}
 	how.Version, how.Program, how.Spec = savedPlanVersion, s.Version, abs
+	if how.Binary, err = binaryDigest(); err != nil {
+		return fmt.Errorf("save plan: %w", err)
+	}
 	how.SpecDigest, how.Graph, how.Summary = s.Experiment.Digest, Digest(s.Pipeline.Graph), Summarise(p)
 	for i := range p.Stages {
 		ps := &p.Stages[i]
@@ -104,13 +112,36 @@ func LoadPlan(path string) (*SavedPlan, error) {
 // Stale reports why a saved plan no longer describes what an apply would do, or
 // nil.
 func (p *SavedPlan) Stale(s *Session) error {
+	binary, err := binaryDigest()
 	switch {
+	case err != nil:
+		return fmt.Errorf("check plan: %w", err)
 	case p.Program != s.Version:
 		return fmt.Errorf("the plan was made by raglab %s, and this is %s: plan again", p.Program, s.Version)
+	case p.Binary != binary:
+		return errors.New("the plan was made by another build of raglab: plan again")
 	case p.SpecDigest != s.Experiment.Digest:
 		return errors.New("the spec or its variables changed since the plan was made: plan again")
 	case p.Graph != Digest(s.Pipeline.Graph):
 		return errors.New("the corpus or the questions changed since the plan was made: plan again")
 	}
 	return nil
+}
+
+// binaryDigest is the SHA-256 of the file that this process was started from.
+func binaryDigest() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find the program's file: %w", err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("read the program's file: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("read the program's file: %w", err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }

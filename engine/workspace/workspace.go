@@ -112,11 +112,18 @@ type Session struct {
 	Outputs    []report.Output
 	Ledger     engine.Ledger
 	state      *cache.State
+	// rows are the configurations of the pipeline; a staged cross adds more as
+	// axes are fixed, at the labels in best.
+	rows []*spec.Configuration
+	best map[string]string
 }
 
 // Start builds the pipeline of an experiment. Close it when done.
 func (w *Workspace) Start(ctx context.Context, exp *spec.Experiment) (*Session, error) {
-	s := &Session{Workspace: w, Experiment: exp, state: w.Cache.State(exp.Name), Ledger: engine.Ledger{}}
+	s := &Session{
+		Workspace: w, Experiment: exp, state: w.Cache.State(exp.Name), Ledger: engine.Ledger{},
+		rows: exp.Cross().Configurations, best: map[string]string{},
+	}
 	if err := s.build(ctx); err != nil {
 		return nil, err
 	}
@@ -140,7 +147,7 @@ func (s *Session) build(ctx context.Context) error {
 			return err
 		}
 	}
-	p, err := pipeline.Build(ctx, s.Experiment, s.Experiment.Cross().Configurations, pipeline.Env{
+	p, err := pipeline.Build(ctx, s.Experiment, s.rows, pipeline.Env{
 		Threads: s.Threads, Assets: s.assets, Memo: s.Cache.Memo,
 		Fingerprints: s.fingerprints, Log: s.Log,
 	})
