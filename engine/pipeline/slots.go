@@ -66,6 +66,13 @@ func (b *builder) languageField() engine.Field {
 	return engine.Field{Class: engine.Params, Path: "corpus.language", Value: b.exp.Language}
 }
 
+// What stages take of the machine's memory, roughly: enough that several of them
+// do not bring it down together.
+const (
+	modelMemory = 1 << 30
+	indexMemory = 256 << 20
+)
+
 // embedded are the stages that embed one configuration's chunks and questions.
 type embedded struct {
 	name    string
@@ -92,7 +99,7 @@ func (b *builder) embed(cfg *spec.Configuration, fit fitting, chunks chunked) (e
 			make: func() (embedder.Embedder, error) { return instance(b.instances, kind, params) },
 		}, nil
 	}
-	all := engine.Resources{CPU: b.env.Threads}
+	all := engine.Resources{CPU: b.env.Threads, Memory: modelMemory}
 	for i, chunk := range chunks.stages {
 		out.shards[i], err = b.stage(&engine.Stage{
 			Address: address("embed", chunks.name, c.name) + fmt.Sprintf("#%03d", i),
@@ -165,7 +172,7 @@ func (b *builder) leaf(cfg *spec.Configuration, fit fitting, chunks chunked, opt
 		stageKind = indexKindVolatile
 	}
 	index, err := b.stage(&engine.Stage{
-		Address: address("index", name...), Kind: stageKind, Needs: engine.Resources{CPU: 1}, Inputs: build,
+		Address: address("index", name...), Kind: stageKind, Needs: engine.Resources{CPU: 1, Memory: indexMemory}, Inputs: build,
 	}, options, func(o []*choice) ([]engine.Field, any, error) {
 		leaf, analyzer, err := b.leafOf(kind, o)
 		return append(b.leafFields(kind, o, buildTime), engine.Field{Class: engine.Params, Path: "shards", Value: int64(b.shards)}),

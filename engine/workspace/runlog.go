@@ -46,6 +46,7 @@ type LogLine struct {
 	Cached      int   `json:"cached,omitempty"`
 	Failed      int   `json:"failed,omitempty"`
 	Interrupted bool  `json:"interrupted,omitempty"`
+	OverBudget  bool  `json:"over_budget,omitempty"`
 	PeakBytes   int64 `json:"peak_bytes,omitempty"`
 }
 
@@ -110,7 +111,8 @@ func (l *runLog) close(out *engine.Outcomes) error {
 	}
 	line := LogLine{Type: "end", Time: time.Now().UTC(), PeakBytes: peakBytes()}
 	if out != nil {
-		line.Executed, line.Cached, line.Failed, line.Interrupted = out.Executed, out.Cached, len(out.Failures), out.Interrupted
+		line.Executed, line.Cached, line.Failed = out.Executed, out.Cached, len(out.Failures)
+		line.Interrupted, line.OverBudget = out.Interrupted, out.OverBudget
 	}
 	l.write(line)
 	err := l.run.Close()

@@ -73,7 +73,7 @@ func SavePlan(path string, s *Session, p *engine.Plan, how SavedPlan) error {
 	if how.Binary, err = binaryDigest(); err != nil {
 		return fmt.Errorf("save plan: %w", err)
 	}
-	how.SpecDigest, how.Graph, how.Summary = s.Experiment.Digest, Digest(s.Pipeline.Graph), Summarise(p)
+	how.SpecDigest, how.Graph, how.Summary = s.Experiment.Digest, s.graph, Summarise(p)
 	for i := range p.Stages {
 		ps := &p.Stages[i]
 		if ps.Outcome != engine.Cached && ps.Outcome != "" {
@@ -122,7 +122,7 @@ func (p *SavedPlan) Stale(s *Session) error {
 		return errors.New("the plan was made by another build of raglab: plan again")
 	case p.SpecDigest != s.Experiment.Digest:
 		return errors.New("the spec or its variables changed since the plan was made: plan again")
-	case p.Graph != Digest(s.Pipeline.Graph):
+	case p.Graph != s.graph:
 		return errors.New("the corpus or the questions changed since the plan was made: plan again")
 	}
 	return nil

@@ -116,6 +116,8 @@ type Session struct {
 	// axes are fixed, at the labels in best.
 	rows []*spec.Configuration
 	best map[string]string
+	// graph names the pipeline as it was first built, see [SavedPlan.Stale].
+	graph string
 }
 
 // Start builds the pipeline of an experiment. Close it when done.
@@ -155,6 +157,9 @@ func (s *Session) build(ctx context.Context) error {
 		return err
 	}
 	s.Pipeline = p
+	if len(s.best) == 0 {
+		s.graph = graphDigest(p.Graph)
+	}
 	s.Outputs = nil
 	for _, opt := range s.Experiment.Outputs {
 		o, err := s.output(opt)
@@ -202,8 +207,23 @@ type Selection struct {
 // simulateBytes bounds what a plan reads to run cheap stages in memory.
 const simulateBytes = 64 << 20
 
-// Plan makes the plan.
+// Plan makes the plan. In a staged cross whose present stage has all its results
+// it goes on to the next stage, so that the plan is for the first one with
+// something to do.
 func (s *Session) Plan(ctx context.Context, sel Selection) (*engine.Plan, error) {
+	for {
+		plan, err := s.planOnce(ctx, sel)
+		if err != nil || plan.Changes() || plan.Partial {
+			return plan, err
+		}
+		more, err := s.Advance(ctx, PlannedOutputs(plan))
+		if err != nil || !more {
+			return plan, err
+		}
+	}
+}
+
+func (s *Session) planOnce(ctx context.Context, sel Selection) (*engine.Plan, error) {
 	wanted, err := s.wanted(sel.Targets)
 	if err != nil {
 		return nil, err
@@ -271,7 +291,7 @@ func (s *Session) Apply(ctx context.Context, plan *engine.Plan, o ApplyOptions) 
 	}
 	ex := &engine.Executor{
 		Store:    s.Cache,
-		Capacity: engine.Resources{CPU: s.Threads, Memory: 1 << 62, Network: 4, Accelerator: 1},
+		Capacity: engine.Resources{CPU: s.Threads, Memory: memory(), Network: 4, Accelerator: 1},
 		Now:      time.Now, Log: s.Log, FailFast: o.FailFast, LockTimeout: o.LockTimeout, Verify: o.Verify, Backoff: o.Backoff,
 		Budget:     time.Duration(s.Experiment.Budget.Seconds * float64(time.Second)),
 		Provenance: provenance(s.Options),
@@ -325,9 +345,23 @@ func machine() string {
 	return fmt.Sprintf("%d × %s", runtime.NumCPU(), model)
 }
 
-// Digest names the graph that a plan is for: what a saved plan must find
-// unchanged.
-func Digest(g *engine.Graph) string {
+// memory is what stages may take together: four fifths of the machine's, or
+// everything they ask for where the machine does not tell.
+func memory() int64 {
+	const unknown = 1 << 62
+	b, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return unknown
+	}
+	var kb int64
+	if _, err := fmt.Sscanf(string(b), "MemTotal: %d kB", &kb); err != nil {
+		return unknown
+	}
+	return kb * 1024 / 5 * 4
+}
+
+// graphDigest names a graph: what a saved plan must find unchanged.
+func graphDigest(g *engine.Graph) string {
 	h := sha256.New()
 	for _, s := range g.Stages {
 		k := s.PlanKey()

@@ -136,12 +136,21 @@ func againstFirst(systems [][]float64) []Comparison {
 	for i := range out {
 		low, high := bootstrap.Difference(i+1, 0, o.Level)
 		out[i] = Comparison{Difference: stats.Mean(systems[i+1]) - stats.Mean(systems[0]), Low: low, High: high}
+		out[i].Detectable = stats.SmallestDetectable(differences(systems[i+1], systems[0]), alpha, o.Power)
 		ps[i] = random.P(i+1, 0)
 	}
 	for i, p := range stats.Holm(ps) {
 		out[i].P, out[i].Tell = p, p < alpha
 	}
 	return out
+}
+
+func differences(a, b []float64) []float64 {
+	d := make([]float64, len(a))
+	for i := range a {
+		d[i] = a[i] - b[i]
+	}
+	return d
 }
 
 // alpha is the chance of calling a difference real that is not.

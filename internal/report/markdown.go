@@ -37,7 +37,7 @@ func (t Table) markdown(b *strings.Builder) {
 		markdownRow(b, row)
 	}
 	if t.Foot != "" {
-		b.WriteString("\n" + t.Foot + "\n")
+		b.WriteString("\n" + strings.ReplaceAll(t.Foot, "*", `\*`) + "\n")
 	}
 }
 

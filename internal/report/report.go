@@ -101,6 +101,9 @@ type Comparison struct {
 	// P is of a paired randomisation test, corrected by Holm's method for all
 	// rows being looked at.
 	P float64 `json:"p"`
+	// Detectable is the smallest true difference that so many questions would
+	// show in four cases of five, from how much the differences vary.
+	Detectable float64 `json:"detectable"`
 	// Tell says that the data can tell the rows apart: P is below 0.05.
 	Tell bool `json:"tell"`
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"raglab/internal/stats"
 )
 
 // Table is a table ready to be shown.
@@ -129,12 +131,14 @@ func (r *Report) bestNote(ranked []*Configuration) string {
 		return ""
 	}
 	level, told := 0, 0
+	var detectable []float64
 	seen := map[string]bool{ranked[0].Key: true}
 	for _, c := range ranked[1:] {
 		if c.Against == nil || seen[c.Key] {
 			continue
 		}
 		seen[c.Key] = true
+		detectable = append(detectable, c.Against.Detectable)
 		if c.Against.Tell {
 			told++
 		} else {
@@ -148,7 +152,8 @@ func (r *Report) bestNote(ranked []*Configuration) string {
 	if level+told == 0 {
 		return note
 	}
-	return note + fmt.Sprintf(" The data can tell the best from %d of the %d other measurements (paired randomisation test, Holm-corrected, p < 0.05); from %d it cannot.", told, level+told, level)
+	note += fmt.Sprintf(" The data can tell the best from %d of the %d other measurements (paired randomisation test, Holm-corrected, p < 0.05); from %d it cannot.", told, level+told, level)
+	return note + fmt.Sprintf(" So many questions show a true difference of about %.2f in four cases of five; smaller ones mostly go unseen.", stats.NearestRank(detectable, 50))
 }
 
 func (r *Report) axisTable(e Effect) Table {
@@ -163,7 +168,7 @@ func (r *Report) axisTable(e Effect) Table {
 		for _, m := range r.Metrics {
 			row = append(row, score(o.Means[m]))
 		}
-		row = append(row, score(o.Best), number(o.P50, 1, 1), number(o.Index, 1e6, 2))
+		row = append(row, score(o.Best), millis(o.P50), number(o.Index, 1e6, 2))
 		t.Rows = append(t.Rows, row)
 	}
 	if e.Unbalanced {
@@ -172,12 +177,25 @@ func (r *Report) axisTable(e Effect) Table {
 	switch {
 	case e.Best == "":
 		t.Note = "No row is measured to which this axis makes a difference."
+	case e.Comparison == nil && e.measured() < 2:
+		t.Note = "Only one of its options is measured."
 	case e.Comparison == nil:
 		t.Note = "Its options score the same."
 	default:
 		t.Note = fmt.Sprintf("Worth %.3f %s, averaged over everything else: %s over %s, 95 %% interval %s. %s", e.Worth, r.Primary, e.Best, e.Worst, interval(e.Comparison), verdict(e.Comparison))
 	}
 	return t
+}
+
+// measured counts the options that have a value of the primary metric.
+func (e Effect) measured() int {
+	n := 0
+	for _, o := range e.Options {
+		if o.Best != nil {
+			n++
+		}
+	}
+	return n
 }
 
 func verdict(c *Comparison) string {
@@ -211,8 +229,12 @@ func (r *Report) ingestTable() Table {
 		if i.Embed != nil || i.Truncated != nil {
 			embed = seconds(i.Embed)
 		}
+		tokens := notApplicable // the chunker counts none, and nothing was embedded
+		if i.MeanTokens != nil {
+			tokens = number(i.MeanTokens, 1, 0)
+		}
 		t.Rows = append(t.Rows, []string{
-			i.Name, strconv.Itoa(i.Chunks), number(i.MeanTokens, 1, 0), seconds(i.Chunk),
+			i.Name, strconv.Itoa(i.Chunks), tokens, seconds(i.Chunk),
 			embed, seconds(i.Index), seconds(i.Total), megabytes(i.IndexBytes), truncated,
 		})
 	}
@@ -285,7 +307,20 @@ func latency(l *Latency) []string {
 	if l == nil {
 		return []string{unmeasured, unmeasured}
 	}
-	return []string{number(&l.P50, 1, 1), number(&l.P95, 1, 1)}
+	return []string{millis(&l.P50), millis(&l.P95)}
+}
+
+// millis shows milliseconds with as many decimals as mean something.
+func millis(v *float64) string {
+	switch {
+	case v == nil:
+		return unmeasured
+	case *v < 10:
+		return number(v, 1, 2)
+	case *v < 100:
+		return number(v, 1, 1)
+	}
+	return number(v, 1, 0)
 }
 
 func against(c *Comparison) []string {

@@ -1,0 +1,282 @@
+package report
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"raglab/axes"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// row is a configuration with a value for each of its questions.
+func row(options map[string]string, key string, values ...float64) Configuration {
+	mean := 0.0
+	per := map[string]map[string]*float64{}
+	for i, v := range values {
+		mean += v / float64(len(values))
+		per[fmt.Sprintf("q%d", i+1)] = map[string]*float64{"ndcg@10": &v}
+	}
+	var names []string
+	for _, axis := range []string{"chunker", "text"} {
+		names = append(names, options[axis])
+	}
+	size, cost := int64(1_500_000), 12.5
+	return Configuration{
+		Name: strings.Join(names, " / "), Options: options, Key: key, Values: values, PerQuestion: per,
+		Metrics: map[string]*float64{"ndcg@10": &mean}, Latency: &Latency{0.1234, 12.34}, IndexBytes: &size, IngestSeconds: &cost,
+	}
+}
+
+// sample has two chunkers crossed with two texts; with the chunker "b" the text
+// makes no difference.
+func sample() *Report {
+	r := &Report{
+		Version: Version, Experiment: "sample", Title: "A sample", Generated: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC),
+		Machines: []string{"2 × Test"}, Questions: Questions{Total: 12, Dev: 6, Test: 6, Scored: 6}, Metrics: []string{"ndcg@10"}, Primary: "ndcg@10", Depth: 30,
+		Factors:    []Factor{{"chunker", true, []string{"a", "b"}}, {"text", true, []string{"x", "y"}}, {"reranker", false, []string{"none"}}},
+		Accounting: "4 kept, 0 excluded, 0 impossible, 0 the same as another, together 4 combinations",
+	}
+	option := func(c, t string) map[string]string {
+		return map[string]string{"chunker": c, "text": t, "reranker": "none"}
+	}
+	r.Configurations = []Configuration{
+		row(option("a", "x"), "k1", 1, 1, 1, 1, 1, 0.5),
+		row(option("a", "y"), "k2", 0.5, 1, 1, 0.5, 1, 0.5),
+		row(option("b", "x"), "k3", 0, 0.1, 0, 0.2, 0, 0),
+		row(option("b", "y"), "k3", 0, 0.1, 0, 0.2, 0, 0),
+	}
+	flat := 0.5
+	r.Tuning = []Tuning{{Names: []string{"k"}, Chosen: []string{"10"}, Flat: true, Points: []Point{{[]string{"10"}, &flat}, {[]string{"20"}, nil}}}}
+	tokens, truncated, seconds := 120.0, 3, 1.25
+	bytes := int64(2_000_000)
+	r.Ingest = []Ingest{
+		{Name: "a x", Chunks: 10, MeanTokens: &tokens, Chunk: &seconds, Embed: &seconds, Index: &seconds, Total: &seconds, IndexBytes: &bytes, Truncated: &truncated},
+		{Name: "b x", Chunks: 4, Chunk: &seconds, Index: nil, IndexBytes: nil},
+	}
+	r.Expectations = []Expectation{{Row: "a / x", Metric: "ndcg@10", Value: 0.9, Measured: &flat, Within: 0.01, Source: "a paper", Verdict: "off by -0.4"}}
+	r.Complete()
+	return r
+}
+
+func TestComplete_inertRowsAreMarkedAndLeftOut(t *testing.T) {
+	t.Parallel()
+	r := sample()
+	for i, want := range [][]string{nil, nil, {"text"}, {"text"}} {
+		if got := r.Configurations[i].Inert; !slices.Equal(got, want) {
+			t.Errorf("row %s: inert %v, want %v", r.Configurations[i].Name, got, want)
+		}
+	}
+	if got := r.Configurations[2].InertWith; !slices.Equal(got, []string{"b / y"}) {
+		t.Errorf("inert with %v", got)
+	}
+	for _, e := range r.Effects {
+		if e.Axis != "text" {
+			continue
+		}
+		for _, o := range e.Options {
+			if o.Rows != 1 {
+				t.Errorf("text %s is averaged over %d rows, want the one it makes a difference to", o.Label, o.Rows)
+			}
+		}
+		if want := *r.Configurations[0].Metrics["ndcg@10"] - *r.Configurations[1].Metrics["ndcg@10"]; math.Abs(e.Worth-want) > 1e-12 {
+			t.Errorf("text is worth %v, want %v", e.Worth, want)
+		}
+	}
+	if r.Effects[0].Axis != "chunker" {
+		t.Errorf("the axis worth most is %s, want chunker first", r.Effects[0].Axis)
+	}
+}
+
+// TestComplete_equalByChanceIsNotInert has one pair of three options agree.
+func TestComplete_equalByChanceIsNotInert(t *testing.T) {
+	t.Parallel()
+	r := &Report{Metrics: []string{"ndcg@10"}, Primary: "ndcg@10", Factors: []Factor{{"chunker", true, []string{"a", "b", "c"}}}}
+	for _, c := range []struct{ label, key string }{{"a", "k1"}, {"b", "k1"}, {"c", "k2"}} {
+		r.Configurations = append(r.Configurations, row(map[string]string{"chunker": c.label}, c.key, 1, 0))
+	}
+	r.Complete()
+	for _, c := range r.Configurations {
+		if len(c.Inert) > 0 {
+			t.Errorf("%s is called inert though option c differs", c.Options["chunker"])
+		}
+	}
+}
+
+// TestComplete_effectsCompareWholeLines drops a row, and expects the axis to be
+// averaged over the other line only.
+func TestComplete_effectsCompareWholeLines(t *testing.T) {
+	t.Parallel()
+	r := sample()
+	r.Configurations[3].Key = "k4" // no longer inert
+	r.Configurations = r.Configurations[:3]
+	r.Complete()
+	for _, e := range r.Effects {
+		for _, o := range e.Options {
+			if o.Rows != 1 || e.Unbalanced {
+				t.Errorf("axis %s, option %s: %d rows, unbalanced %v; want the one whole line", e.Axis, o.Label, o.Rows, e.Unbalanced)
+			}
+		}
+	}
+}
+
+func TestComplete_theDataCanTell(t *testing.T) {
+	t.Parallel()
+	r := &Report{Metrics: []string{"ndcg@10"}, Primary: "ndcg@10", Factors: []Factor{{"chunker", true, []string{"a", "b", "c"}}}}
+	good, near, bad := make([]float64, 40), make([]float64, 40), make([]float64, 40)
+	for i := range good {
+		good[i], near[i], bad[i] = 0.9, 0.9, 0.1
+		if i%2 == 0 {
+			near[i] = 0.89
+		} else {
+			near[i] = 0.905
+		}
+	}
+	for i, values := range [][]float64{good, near, bad} {
+		label := string(rune('a' + i))
+		r.Configurations = append(r.Configurations, row(map[string]string{"chunker": label}, label, values...))
+	}
+	r.Complete()
+	if a := r.Configurations[1].Against; a == nil || a.Tell {
+		t.Errorf("a difference of a hair is told: %+v", a)
+	}
+	if a := r.Configurations[2].Against; a == nil || !a.Tell || a.High >= 0 {
+		t.Errorf("a large difference is not told: %+v", a)
+	}
+	if r.Configurations[0].Against != nil {
+		t.Error("the best row is compared with itself")
+	}
+}
+
+func TestTables_golden(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	if err := WriteText(&text, sample().Tables()); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "tables.txt", text.String())
+	golden(t, "tables.md", Markdown(sample().Tables()))
+	for _, kind := range Outputs() {
+		if kind.Name == "markdown" {
+			continue
+		}
+		o, err := kind.New(&FileParams{Path: "x"}, axes.Env{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := o.Render(sample(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "report."+kind.Name, string(b))
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; run with -update and look at the change\n%s", name, got)
+	}
+}
+
+func TestJSON_fieldsOfTheDocumentedForm(t *testing.T) {
+	t.Parallel()
+	raw, err := json.Marshal(sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &top); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"version", "experiment", "generated", "questions", "configurations"} {
+		if top[name] == nil {
+			t.Errorf("the form lacks %q", name)
+		}
+	}
+	var rows []map[string]json.RawMessage
+	if err := json.Unmarshal(top["configurations"], &rows); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"options", "key", "inert_with", "metrics", "per_question", "latency_ms", "index_bytes", "ingest_seconds"} {
+		if rows[0][name] == nil {
+			t.Errorf("a configuration lacks %q", name)
+		}
+	}
+}
+
+func TestBetween_touchesNothingElse(t *testing.T) {
+	t.Parallel()
+	for _, newline := range []string{"\n", "\r\n"} {
+		before := "# Title" + newline + newline + "text  " + newline
+		after := newline + "more" + newline + "no newline at the end"
+		file := before + openMarker("m") + newline + "old" + newline + closeMarker("m") + after
+		got, err := Between([]byte(file), "m", "new\nlines\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := before + openMarker("m") + newline + "new" + newline + "lines" + newline + closeMarker("m") + after
+		if string(got) != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		again, err := Between(got, "m", "new\nlines\n")
+		if err != nil || string(again) != want {
+			t.Errorf("a second time: %q, %v", again, err)
+		}
+	}
+}
+
+func TestBetween_needsBothMarkersOnce(t *testing.T) {
+	t.Parallel()
+	open, end := openMarker("m"), closeMarker("m")
+	for _, file := range []string{"", open, end, open + open + end, open + end + end, end + open} {
+		if _, err := Between([]byte(file), "m", "x"); err == nil {
+			t.Errorf("%q was filled in", file)
+		}
+	}
+}
+
+func TestWrite_leavesAnEqualFileAlone(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "new", "out.csv")
+	o := csvFile{FileParams{path}}
+	if changed, err := Write(o, sample()); err != nil || !changed {
+		t.Fatalf("first: changed %v, %v", changed, err)
+	}
+	past := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(path, past, past); err != nil {
+		t.Fatal(err)
+	}
+	if changed, err := Write(o, sample()); err != nil || changed {
+		t.Errorf("second: changed %v, %v", changed, err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.ModTime().After(past.Add(time.Second)) {
+		t.Errorf("the file was touched: %v, %v", info.ModTime(), err)
+	}
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("the folder holds %v, %v", entries, err)
+	}
+}
