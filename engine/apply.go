@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -20,7 +22,7 @@ type Store interface {
 // runs; one executor may run one plan after another.
 type Executor struct {
 	Store Store
-	// Capacity is what stages may use together.
+	// Capacity is what stages may use together; at least one thread.
 	Capacity Resources
 	// Now is the clock.
 	Now func() time.Time
@@ -37,7 +39,7 @@ type Executor struct {
 	// half a second with jitter.
 	Backoff func(attempt int) time.Duration
 	// LockTimeout bounds how long to wait for a result that another process is
-	// making; 0 waits for ever.
+	// making, from when it was first found locked; 0 waits for ever.
 	LockTimeout time.Duration
 	// Poll is how often a locked key is looked at again; 0 means 100 ms.
 	Poll time.Duration
@@ -57,8 +59,8 @@ const (
 	StateDone        StageState = "done"
 	StateFailed      StageState = "failed"
 	StateBlocked     StageState = "blocked"
-	StateInterrupted StageState = "interrupted"
-	StateQueued      StageState = "queued"
+	StateInterrupted StageState = "interrupted" // told to stop while it ran
+	StateQueued      StageState = "queued"      // never begun
 )
 
 // Failure is a stage that failed, with its cause.
@@ -75,11 +77,15 @@ type Outcomes struct {
 	Wall    []time.Duration // of runs in this apply
 
 	Executed, Cached, Hits, Shared, Verified int
-	Failures                                 []Failure
-	Different                                []Failure // verification found another result
-	Interrupted                              bool
+	// Failures are the root causes, in the order of the graph. Stages that share
+	// the key of one that failed, and what needs any of them, are blocked.
+	Failures    []Failure
+	Different   []Failure // verification found another result
+	Interrupted bool
 	// OverBudget says that the budget ended before the work.
 	OverBudget bool
+
+	unkept []*Stage // done, but not to be found by the next apply
 }
 
 // Err is the first failure, or nil.
@@ -103,7 +109,35 @@ var ErrStopped = errors.New("stopped")
 // the cache. The error is for what keeps the apply itself from going on; what
 // happened to stages is in the outcomes.
 func (e *Executor) Apply(ctx context.Context, plan *Plan) (*Outcomes, error) {
+	if !(e.Verify >= 0 && e.Verify <= 1) {
+		return nil, fmt.Errorf("apply: a share of %v of the results cannot be verified", e.Verify)
+	}
 	r := newRunner(ctx, e, plan)
-	r.loop()
-	return r.out, r.err
+	r.run()
+	return r.out, nil
+}
+
+// count sums up, and brings what ended in some order or other into the graph's.
+func (o *Outcomes) count(how []Completion) {
+	left := false
+	for i, state := range o.State {
+		left = left || state == StateQueued
+		if state != StateDone {
+			continue
+		}
+		switch how[i] {
+		case "":
+			o.Cached++
+		case Executed:
+			o.Executed++
+		case Shared:
+			o.Shared++
+		default:
+			o.Hits++
+		}
+	}
+	o.OverBudget = o.OverBudget && left
+	inOrder := func(a, b Failure) int { return a.Stage.index - b.Stage.index }
+	slices.SortStableFunc(o.Failures, inOrder)
+	slices.SortStableFunc(o.Different, inOrder)
 }

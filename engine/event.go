@@ -27,10 +27,10 @@ type Completion string
 
 // The ways to a result.
 const (
-	Executed  Completion = "executed" // it ran
-	Hit       Completion = "hit"      // found in the cache after an input was made again
-	Shared    Completion = "shared"   // a stage with the same key ran in this apply
-	Elsewhere Completion = "elsewhere"
+	Executed  Completion = "executed"  // it ran
+	Hit       Completion = "hit"       // found in the cache after an input was made again
+	Shared    Completion = "shared"    // a stage with the same key ran in this apply
+	Elsewhere Completion = "elsewhere" // another process made it meanwhile
 )
 
 // Event is one thing that happened to one stage. Events of an apply arrive one
@@ -54,5 +54,8 @@ type Event struct {
 
 	Holder  cache.Holder
 	Message string
-	Err     error
+	// State tells, of a stage that ended without a result, whether it failed
+	// or was interrupted.
+	State StageState
+	Err   error
 }

@@ -2,15 +2,10 @@ package engine
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"math"
-	"math/rand/v2"
-	"runtime/debug"
-	"syscall"
+	"sync"
 	"time"
 
 	"raglab/cache"
@@ -20,61 +15,70 @@ import (
 // result turns up in the cache first.
 func (r *runner) execute(j *job) {
 	if j.verify {
-		r.runTask(r.ctx, j, r.Store)
+		r.runTask(r.ctx, j)
 		return
 	}
 	lease, err := r.Store.Acquire(r.ctx, j.key, cache.LeaseRequest{Timeout: -1})
-	var locked *cache.LockedError
-	if errors.As(err, &locked) {
-		j.holder = &locked.Holder
+	if errors.As(err, &j.locked) {
 		return
 	}
 	if err != nil {
-		j.err = fmt.Errorf("lease result: %w", err)
+		j.err = storeError(r.ctx, "lease result", err)
 		return
 	}
 	defer func() {
-		if err := lease.Release(); err != nil && j.err == nil {
+		if err := lease.Release(); err != nil {
 			r.Log.Warn("release lease", "stage", j.stage.Address, "error", err)
 		}
 	}()
-	if !r.forced(j.stage) {
-		record, miss, err := cache.Lookup(r.ctx, r.Store, j.key)
-		if err != nil {
-			j.err = fmt.Errorf("look up result: %w", err)
-			return
-		}
-		if miss.Reason == cache.Hit {
-			j.blobs, j.completion = record.Outputs, Elsewhere
-			return
-		}
+	if !r.fromCache(j) {
+		r.runTask(lease.Context(), j)
 	}
-	r.runTask(lease.Context(), j, r.Store)
+}
+
+// StoreError is a failure of the cache to take what a stage made: a full disk, a
+// folder that cannot be written. Every other stage would meet it too, so that
+// nothing more is begun after it.
+type StoreError struct{ Err error }
+
+func (e *StoreError) Error() string { return e.Err.Error() }
+func (e *StoreError) Unwrap() error { return e.Err }
+
+// storeError says what was being done when the store failed, or was told to
+// stop.
+func storeError(ctx context.Context, doing string, err error) error {
+	err = fmt.Errorf("%s: %w", doing, err)
+	if ctx.Err() != nil {
+		return err
+	}
+	return &StoreError{err}
 }
 
 // runTask runs the stage's function and stores what it made.
-func (r *runner) runTask(ctx context.Context, j *job, b blobs) {
+func (r *runner) runTask(ctx context.Context, j *job) {
 	started := r.Now()
-	t := newTask(ctx, j.stage, j.work, j.in, b, r.Log)
+	t := newTask(ctx, j.stage, j.work, j.in, r.Store, r.Log)
 	t.Attempt, t.Fresh = j.attempt, j.verify
-	t.progress = r.progress(j)
+	var end func()
+	t.progress, end = r.progress(j)
 	defer t.discard()
+	defer end()
 	if !j.verify {
 		r.events <- Event{Type: EventStart, Time: started, Stage: j.stage, Key: j.key, Reason: r.plan.Stages[j.stage.index].Reason, Attempt: j.attempt}
 	}
 	cpu := processCPU()
-	if j.err = guarded(ctx, j.stage.Kind.Run, t); j.err != nil {
-		if ctx.Err() != nil {
-			j.err = context.Cause(ctx)
-		}
+	if err := j.stage.Kind.Run(ctx, t); err != nil {
+		j.err = err
+		r.diagnose(ctx, j)
 		return
 	}
-	j.warnings = t.warnings
+	j.warnings = t.warned()
 	if j.blobs, j.err = t.commit(); j.err != nil {
+		r.diagnose(ctx, j)
 		return
 	}
 	j.wall, j.completion = r.Now().Sub(started), Executed
-	if j.cost.CPU >= r.Capacity.CPU {
+	if j.cost.CPU >= r.capacity().CPU {
 		j.cpu = processCPU() - cpu
 	}
 	if j.verify {
@@ -88,31 +92,50 @@ func (r *runner) runTask(ctx context.Context, j *job, b blobs) {
 			return
 		}
 	}
-	j.err = r.record(ctx, j, t, started)
+	// All outputs are in the store: what the stage has finished is kept, even
+	// when the apply was told to stop meanwhile.
+	j.err = r.record(context.WithoutCancel(ctx), j, t, started)
 }
 
-// guarded turns a panic of a stage's function into its failure, so that one
-// broken kind does not take the others' work with it.
-func guarded(ctx context.Context, run func(context.Context, *Task) error, t *Task) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+// diagnose looks at why a task failed: it was told to stop, its lease was taken
+// away, or an input is lost.
+func (r *runner) diagnose(ctx context.Context, j *job) {
+	var lost *LostInputError
+	switch {
+	case r.ctx.Err() != nil:
+		j.err = context.Cause(r.ctx)
+	case ctx.Err() != nil:
+		j.err = Transient(context.Cause(ctx))
+	case errors.As(j.err, &lost):
+		if j.lost = r.inputsLost(ctx, j); len(j.lost) == 0 {
+			// It came back: another process made it again.
+			j.err = Transient(j.err)
 		}
-	}()
-	return run(ctx, t)
+	}
 }
 
-// progress returns a function that passes on at most ten reports a second.
-func (r *runner) progress(j *job) func(done, total int64, unit string) {
+// progress returns a function that passes on at most ten reports a second, from
+// any goroutine, and one after which it passes on none.
+func (r *runner) progress(j *job) (report func(done, total int64, unit string), end func()) {
+	var mu sync.Mutex
 	var last time.Time
-	return func(done, total int64, unit string) {
+	var ended bool
+	report = func(done, total int64, unit string) {
+		mu.Lock()
+		defer mu.Unlock()
 		now := r.Now()
-		if done < total && now.Sub(last) < 100*time.Millisecond {
+		if ended || done < total && now.Sub(last) < 100*time.Millisecond {
 			return
 		}
 		last = now
 		r.events <- Event{Type: EventProgress, Time: now, Stage: j.stage, Key: j.key, Done: done, Total: total, Unit: unit}
 	}
+	end = func() {
+		mu.Lock()
+		defer mu.Unlock()
+		ended = true
+	}
+	return report, end
 }
 
 // provenance is who made a result.
@@ -126,11 +149,11 @@ type provenance struct {
 
 // record writes the action record, last of all.
 func (r *runner) record(ctx context.Context, j *job, t *Task, started time.Time) error {
-	manifest, err := json.Marshal(manifestOf(j.stage, j.fields, digestsOf(j.in)))
+	manifest, err := json.Marshal(manifestOf(j.stage, j.fields, j.in))
 	if err != nil {
 		return fmt.Errorf("encode manifest: %w", err)
 	}
-	measured, err := json.Marshal(t.measured)
+	measured, err := t.measurements()
 	if err != nil {
 		return fmt.Errorf("encode measurements: %w", err)
 	}
@@ -141,99 +164,20 @@ func (r *runner) record(ctx context.Context, j *job, t *Task, started time.Time)
 	rec := &cache.Record{Key: j.key, Outputs: j.blobs, Manifest: manifest, Measurements: measured, Provenance: by}
 	if r.forced(j.stage) {
 		if err := r.Store.Delete(ctx, j.key); err != nil {
-			return fmt.Errorf("replace result: %w", err)
+			return storeError(ctx, "replace result", err)
 		}
 	}
 	kept, err := r.Store.Put(ctx, rec)
-	if err != nil {
-		return fmt.Errorf("store result: %w", err)
+	var missing *cache.OutputMissingError
+	switch {
+	case errors.As(err, &missing):
+		// Somebody emptied the cache just now.
+		return Transient(fmt.Errorf("store result: %w", err))
+	case err != nil:
+		return storeError(ctx, "store result", err)
 	}
 	j.blobs = kept.Outputs
 	return nil
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-// processCPU is the user and system time this process has spent.
-func processCPU() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// backoff is how long to wait before an attempt.
-func (r *runner) backoff(attempt int) time.Duration {
-	if r.Backoff != nil {
-		return r.Backoff(attempt)
-	}
-	base := 500 * time.Millisecond << min(attempt-2, 6)
-	return base/2 + rand.N(base)
-}
-
-// maybeVerify queues a cached result to be made again, when its key falls into
-// the share that is to be verified: the same keys for the same share.
-func (r *runner) maybeVerify(ps *PlannedStage) {
-	at := float64(binary.BigEndian.Uint32(ps.Key[:])) / (math.MaxUint32 + 1)
-	if at >= r.Verify || ps.Stage.Blocked != "" {
-		return
-	}
-	j, err := r.prepare(ps.Stage)
-	if err != nil {
-		r.Log.Warn("verify", "stage", ps.Stage.Address, "error", err)
-		return
-	}
-	j.verify = true
-	r.enqueue(j)
-}
-
-// verified reports what verification found.
-func (r *runner) verified(j *job) {
-	r.out.Verified++
-	err := j.different
-	if j.err != nil {
-		err = fmt.Errorf("make again: %w", j.err)
-	}
-	r.Events(Event{Type: EventVerified, Time: r.Now(), Stage: j.stage, Key: j.key, Wall: j.wall, Err: err})
-	if err != nil {
-		r.out.Different = append(r.out.Different, Failure{j.stage, err})
-	}
-}
-
-// compare holds a result made again against the one in the cache.
-func (r *runner) compare(ctx context.Context, j *job) error {
-	for i, again := range j.blobs {
-		old, ok := findOutput(r.plan.Stages[j.stage.index].Outputs, again.Name)
-		if !ok {
-			return fmt.Errorf("the cached result has no output %q", again.Name)
-		}
-		if old.Digest == j.blobs[i].Digest {
-			continue
-		}
-		if j.stage.Kind.Same == nil {
-			return fmt.Errorf("output %s is %s in the cache and %s made again", again.Name, old.Digest.Short(), again.Digest.Short())
-		}
-		if err := r.compareTolerant(ctx, j.stage.Kind, old, again); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *runner) compareTolerant(ctx context.Context, kind *Kind, old, again cache.Blob) error {
-	a, err := r.Store.Open(ctx, old.Digest)
-	if err != nil {
-		return err
-	}
-	defer func(c io.Closer) { _ = c.Close() }(a)
-	b, err := r.Store.Open(ctx, again.Digest)
-	if err != nil {
-		return err
-	}
-	defer func(c io.Closer) { _ = c.Close() }(b)
-	if err := kind.Same(old.Name, a, b); err != nil {
-		return fmt.Errorf("output %s: %w", old.Name, err)
-	}
-	return nil
-}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"raglab/cache"
@@ -14,19 +15,24 @@ type Graph struct {
 
 	byKey     map[cache.Key]*Stage
 	byAddress map[string]*Stage
+	taken     map[string]int // how often an address was asked for by different stages
 	edges     int
 	buf       []byte
 }
 
 // NewGraph returns an empty graph.
 func NewGraph() *Graph {
-	return &Graph{byKey: map[cache.Key]*Stage{}, byAddress: map[string]*Stage{}}
+	return &Graph{byKey: map[cache.Key]*Stage{}, byAddress: map[string]*Stage{}, taken: map[string]int{}}
 }
 
 // Add puts a stage whose inputs are all in the graph into it, and returns the
 // stage that stands for it: an earlier one when its plan key is the same. A
-// different stage whose address is taken gets a number behind it.
+// different stage whose address is taken gets a number behind it. Add panics
+// when an input is not in the graph or has no such output.
 func (g *Graph) Add(s *Stage) *Stage {
+	for _, in := range s.Inputs {
+		g.mustHave(s, in)
+	}
 	sortFields(s.Fields)
 	s.planKey, g.buf = planKey(g.buf, s)
 	if same, ok := g.byKey[s.planKey]; ok {
@@ -35,18 +41,33 @@ func (g *Graph) Add(s *Stage) *Stage {
 		}
 		return same
 	}
-	for n, taken := 2, s.Address; ; n++ {
-		if _, ok := g.byAddress[s.Address]; !ok {
-			break
-		}
-		s.Address = fmt.Sprintf("%s~%d", taken, n)
-	}
+	s.Address = g.free(s.Address)
 	s.index = len(g.Stages)
 	g.Stages = append(g.Stages, s)
 	g.byKey[s.planKey] = s
 	g.byAddress[s.Address] = s
 	g.edges += len(s.Inputs)
 	return s
+}
+
+func (g *Graph) mustHave(s *Stage, in Input) {
+	if i := in.From.index; i >= len(g.Stages) || g.Stages[i] != in.From {
+		panic(fmt.Sprintf("engine: input %s of %s comes from %s, which is not in the graph", in.Name, s.Address, in.From.Address))
+	}
+	if !slices.Contains(in.From.Kind.Outputs, in.Output) {
+		panic(fmt.Sprintf("engine: input %s of %s is output %q of %s, which has none of that name", in.Name, s.Address, in.Output, in.From.Address))
+	}
+}
+
+// free is an address, with a number behind it when it is taken.
+func (g *Graph) free(address string) string {
+	for wanted := address; ; {
+		if _, ok := g.byAddress[address]; !ok {
+			return address
+		}
+		g.taken[wanted]++
+		address = fmt.Sprintf("%s~%d", wanted, g.taken[wanted]+1)
+	}
 }
 
 func (g *Graph) alias(s *Stage, address string) {

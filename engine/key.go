@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -11,8 +12,8 @@ import (
 )
 
 // keySalt separates keys of this scheme from any other hash. It changes when
-// the way keys are made changes.
-const keySalt = "raglab stage key 1"
+// the way keys are made changes, or the form in which package artifact writes.
+const keySalt = "raglab stage key 2"
 
 // sortFields brings fields into the order in which they are hashed.
 func sortFields(fields []Field) {
@@ -20,7 +21,10 @@ func sortFields(fields []Field) {
 		if c := strings.Compare(string(a.Class), string(b.Class)); c != 0 {
 			return c
 		}
-		return strings.Compare(a.Path, b.Path)
+		if c := strings.Compare(a.Path, b.Path); c != 0 {
+			return c
+		}
+		return bytes.Compare(AppendValue(nil, a.Value), AppendValue(nil, b.Value))
 	})
 }
 
@@ -46,13 +50,14 @@ func planKey(buf []byte, s *Stage) (cache.Key, []byte) {
 		buf = appendString(buf, in.Name)
 		buf = append(buf, in.From.planKey[:]...)
 		buf = appendString(buf, in.Output)
+		buf = AppendValue(buf, in.Late)
 	}
 	return sha256.Sum256(buf), buf
 }
 
 // contentKey hashes a definition with the digests of the inputs, which are in
 // the order of the stage's.
-func contentKey(buf []byte, s *Stage, fields []Field, digests []cache.Digest) (cache.Key, []byte) {
+func contentKey(buf []byte, s *Stage, fields []Field, inputs []cache.Blob) (cache.Key, []byte) {
 	buf = appendString(buf[:0], "content")
 	buf = appendDefinition(buf, s.Kind, fields)
 	for i, in := range s.Inputs {
@@ -60,7 +65,7 @@ func contentKey(buf []byte, s *Stage, fields []Field, digests []cache.Digest) (c
 			continue
 		}
 		buf = appendString(buf, in.Name)
-		buf = append(buf, digests[i][:]...)
+		buf = append(buf, inputs[i].Digest[:]...)
 	}
 	return sha256.Sum256(buf), buf
 }
@@ -89,18 +94,23 @@ type ManifestInput struct {
 	Digest cache.Digest `json:"digest"`
 }
 
-func manifestOf(s *Stage, fields []Field, digests []cache.Digest) Manifest {
-	m := Manifest{Kind: s.Kind.Name, Version: s.Kind.Version}
-	for _, f := range fields {
-		m.Fields = append(m.Fields, ManifestField(f))
-	}
+func manifestOf(s *Stage, fields []Field, inputs []cache.Blob) Manifest {
+	m := Manifest{Kind: s.Kind.Name, Version: s.Kind.Version, Fields: manifestFields(fields)}
 	for i, in := range s.Inputs {
 		if in.Late {
 			continue
 		}
-		m.Inputs = append(m.Inputs, ManifestInput{in.Name, in.From.Address, digests[i]})
+		m.Inputs = append(m.Inputs, ManifestInput{in.Name, in.From.Address, inputs[i].Digest})
 	}
 	return m
+}
+
+func manifestFields(fields []Field) []ManifestField {
+	out := make([]ManifestField, len(fields))
+	for i, f := range fields {
+		out[i] = ManifestField{f.Class, f.Path, writable(f.Value)}
+	}
+	return out
 }
 
 // ParseManifest reads a stored manifest.

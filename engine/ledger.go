@@ -2,8 +2,10 @@ package engine
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +27,12 @@ type Ledger map[string]LedgerEntry
 // ledgerHead names the format of a ledger's file.
 const ledgerHead = "raglab ledger 1"
 
+// Tabs and line ends in addresses are escaped as in Go.
+var (
+	escapeAddress   = strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`)
+	unescapeAddress = strings.NewReplacer(`\\`, "\\", `\t`, "\t", `\n`, "\n")
+)
+
 // Encode writes the ledger as lines of address, key and milliseconds, separated
 // by tabs, in order of address.
 func (l Ledger) Encode() []byte {
@@ -33,7 +41,7 @@ func (l Ledger) Encode() []byte {
 	b.WriteString(ledgerHead + "\n")
 	for _, a := range slices.Sorted(maps.Keys(l)) {
 		e := l[a]
-		fmt.Fprintf(&b, "%s\t%s\t%d\n", a, e.Key, e.Wall.Milliseconds())
+		fmt.Fprintf(&b, "%s\t%s\t%d\n", escapeAddress.Replace(a), e.Key, e.Wall.Milliseconds())
 	}
 	return b.Bytes()
 }
@@ -43,6 +51,9 @@ func ParseLedger(b []byte) (Ledger, error) {
 	text, ok := strings.CutPrefix(string(b), ledgerHead+"\n")
 	if !ok {
 		return nil, fmt.Errorf("read ledger: it does not begin with %q", ledgerHead)
+	}
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		return nil, errors.New("read ledger: its last line is cut short")
 	}
 	l := make(Ledger, strings.Count(text, "\n"))
 	for line := range strings.Lines(text) {
@@ -55,10 +66,10 @@ func ParseLedger(b []byte) (Ledger, error) {
 			return nil, fmt.Errorf("read ledger: %w", err)
 		}
 		ms, err := strconv.ParseInt(fields[2], 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("read ledger: %w", err)
+		if err != nil || ms < 0 || ms > math.MaxInt64/int64(time.Millisecond) {
+			return nil, fmt.Errorf("read ledger: %q is no number of milliseconds", fields[2])
 		}
-		l[fields[0]] = LedgerEntry{key, time.Duration(ms) * time.Millisecond}
+		l[unescapeAddress.Replace(fields[0])] = LedgerEntry{key, time.Duration(ms) * time.Millisecond}
 	}
 	return l, nil
 }
@@ -87,25 +98,45 @@ func addressKind(address string) string {
 
 // Update returns the ledger as it is after an apply: every stage that is done
 // has its key, with the time its run took where it ran now, and stages that the
-// graph no longer has are forgotten unless the plan left stages out.
+// graph no longer has are forgotten unless the plan left stages out. A stage is
+// remembered under all its addresses. One whose result was not kept, or that
+// has none, stays as it was.
 func (l Ledger) Update(p *Plan, o *Outcomes) Ledger {
 	next := make(Ledger, len(p.Stages))
 	if p.Partial {
 		maps.Copy(next, l)
 	}
 	for i := range p.Stages {
-		address := p.Stages[i].Stage.Address
-		before, had := l[address]
-		switch {
-		case o.State[i] == StateDone && o.Wall[i] > 0:
-			next[address] = LedgerEntry{o.Keys[i], max(o.Wall[i], time.Millisecond)}
-		case o.State[i] == StateDone:
-			next[address] = LedgerEntry{o.Keys[i], before.Wall}
-		case had:
-			next[address] = before
+		s := p.Stages[i].Stage
+		l.carry(next, s.Address, o, s)
+		for _, address := range s.also {
+			l.carry(next, address, o, s)
+		}
+	}
+	for _, s := range o.unkept {
+		for _, address := range slices.Concat(s.also, []string{s.Address}) {
+			delete(next, address)
+			if before, had := l[address]; had {
+				next[address] = before
+			}
 		}
 	}
 	return next
+}
+
+// carry writes into next what is to be remembered of a stage under an address.
+func (l Ledger) carry(next Ledger, address string, o *Outcomes, s *Stage) {
+	before, had := l[address]
+	switch {
+	case o.State[s.index] != StateDone:
+		if had {
+			next[address] = before
+		}
+	case o.Wall[s.index] > 0:
+		next[address] = LedgerEntry{o.Keys[s.index], max(o.Wall[s.index], time.Millisecond)}
+	default:
+		next[address] = LedgerEntry{o.Keys[s.index], before.Wall}
+	}
 }
 
 // Equal reports whether two ledgers say the same.

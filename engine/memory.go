@@ -18,14 +18,12 @@ type memoryBlobs struct {
 type memoryWriter struct {
 	bytes.Buffer
 	into *memoryBlobs
-	done bool
 }
 
 func (w *memoryWriter) Commit() (cache.Blob, error) {
 	b := w.Bytes()
 	d := cache.DigestOf(b)
 	w.into.held[d] = b
-	w.done = true
 	return cache.Blob{Digest: d, Size: int64(len(b))}, nil
 }
 

@@ -3,7 +3,9 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"raglab/cache"
@@ -112,18 +114,22 @@ func Differences(old, now Manifest) []Reason {
 	return append(found, compareInputs(old.Inputs, now.Inputs)...)
 }
 
+// fieldID tells the fields of a manifest apart.
+type fieldID struct {
+	class Class
+	path  string
+}
+
+func (f ManifestField) id() fieldID { return fieldID{f.Class, f.Path} }
+
 func compareFields(old, now []ManifestField) []Reason {
-	type id struct {
-		class Class
-		path  string
-	}
-	before := make(map[id]Value, len(old))
+	before := make(map[fieldID]Value, len(old))
 	for _, f := range old {
-		before[id{f.Class, f.Path}] = f.Value
+		before[f.id()] = f.Value
 	}
 	var found []Reason
 	for _, f := range now {
-		k := id{f.Class, f.Path}
+		k := f.id()
 		was, ok := before[k]
 		delete(before, k)
 		if !ok {
@@ -133,7 +139,7 @@ func compareFields(old, now []ManifestField) []Reason {
 		}
 	}
 	for _, f := range old {
-		if was, gone := before[id{f.Class, f.Path}]; gone {
+		if was, gone := before[f.id()]; gone {
 			found = append(found, fieldReason(f.Class, f.Path, show(was), ""))
 		}
 	}
@@ -153,18 +159,67 @@ func fieldReason(class Class, path, old, now string) Reason {
 	return Reason{Kind: ReasonKind(class), Field: path, Old: old, New: now}
 }
 
-// sameValue compares a value from a stored manifest, whose numbers are all
-// floats, with a current one.
-func sameValue(old, now Value) bool { return reflect.DeepEqual(plain(old), plain(now)) }
-
-func plain(v Value) any {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return v
+// sameValue compares two values of manifests. In stored ones all numbers are
+// floats.
+func sameValue(old, now Value) bool {
+	old, now = plain(old), plain(now)
+	switch old := old.(type) {
+	case []Value, map[string]Value:
+		return reflect.DeepEqual(old, now)
+	default:
+		return old == now
 	}
-	var out any
-	if json.Unmarshal(b, &out) != nil {
-		return v
+}
+
+// plain is a value as it comes back from JSON: all numbers are floats.
+func plain(v Value) Value {
+	return each(v, func(v Value) Value {
+		if n, ok := v.(int64); ok {
+			return float64(n)
+		}
+		return named(v)
+	})
+}
+
+// writable is a value that JSON can write.
+func writable(v Value) Value { return each(v, named) }
+
+// named puts names in the place of the floats that JSON has no way to write.
+func named(v Value) Value {
+	if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return v
+}
+
+// each applies a function to what is neither list nor map in a value. Lists and
+// maps may be as Canonical makes them or as encoding/json reads them.
+func each(v Value, f func(Value) Value) Value {
+	switch v := v.(type) {
+	case []Value:
+		return eachItem(v, f)
+	case []any:
+		return eachItem(v, f)
+	case map[string]Value:
+		return eachEntry(v, f)
+	case map[string]any:
+		return eachEntry(v, f)
+	}
+	return f(v)
+}
+
+func eachItem[T any](items []T, f func(Value) Value) Value {
+	out := make([]Value, len(items))
+	for i, e := range items {
+		out[i] = each(e, f)
+	}
+	return out
+}
+
+func eachEntry[T any](m map[string]T, f func(Value) Value) Value {
+	out := make(map[string]Value, len(m))
+	for k, e := range m {
+		out[k] = each(e, f)
 	}
 	return out
 }

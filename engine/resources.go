@@ -9,9 +9,7 @@ type Resources struct {
 }
 
 // fits reports whether r can be taken out of free.
-func (r Resources) fits(free Resources) bool {
-	return r.CPU <= free.CPU && r.Memory <= free.Memory && r.Network <= free.Network && r.Accelerator <= free.Accelerator
-}
+func (r Resources) fits(free Resources) bool { return r.beyond(free) == 0 }
 
 // atMost lowers what exceeds the machine, so that a stage that wants more than
 // there is runs alone instead of never.
@@ -24,6 +22,15 @@ func (r Resources) atMost(all Resources) Resources {
 	}
 }
 
+// atLeastOne counts a stage that names no thread, connection or device as one
+// thread, so that there is never more at work than the machine admits.
+func (r Resources) atLeastOne() Resources {
+	if r.CPU == 0 && r.Network == 0 && r.Accelerator == 0 {
+		r.CPU = 1
+	}
+	return r
+}
+
 func (r Resources) plus(o Resources) Resources {
 	return Resources{r.CPU + o.CPU, r.Memory + o.Memory, r.Network + o.Network, r.Accelerator + o.Accelerator}
 }
@@ -32,17 +39,33 @@ func (r Resources) minus(o Resources) Resources {
 	return Resources{r.CPU - o.CPU, r.Memory - o.Memory, r.Network - o.Network, r.Accelerator - o.Accelerator}
 }
 
-// queue is the first resource class that a stage competes for: stages wait in
-// line per class, so that one that wants many threads is not overtaken for ever
-// by small ones, while downloads pass it by.
-func (r Resources) queue() int {
-	switch {
-	case r.Accelerator > 0:
-		return 2
-	case r.CPU == 0 && r.Network > 0:
-		return 1
+// classes is a set of resource classes.
+type classes uint8
+
+const (
+	classCPU classes = 1 << iota
+	classMemory
+	classNetwork
+	classAccelerator
+)
+
+// beyond are the classes of which r asks for more than limit has.
+func (r Resources) beyond(limit Resources) classes {
+	var c classes
+	if r.CPU > limit.CPU {
+		c |= classCPU
 	}
-	return 0
+	if r.Memory > limit.Memory {
+		c |= classMemory
+	}
+	if r.Network > limit.Network {
+		c |= classNetwork
+	}
+	if r.Accelerator > limit.Accelerator {
+		c |= classAccelerator
+	}
+	return c
 }
 
-const queues = 3
+// used are the classes of which r asks for anything.
+func (r Resources) used() classes { return r.beyond(Resources{}) }

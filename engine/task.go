@@ -1,12 +1,13 @@
 package engine
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -62,9 +63,10 @@ type blobs interface {
 // LostInputError says that an input that was there when the stage was planned
 // cannot be read: it was removed or is damaged.
 type LostInputError struct {
-	Input string
-	From  *Stage
-	Err   error
+	Input  string // the reader's name for it
+	From   *Stage
+	Output string // the name that From gave it
+	Err    error
 }
 
 func (e *LostInputError) Error() string {
@@ -82,7 +84,11 @@ func newTask(ctx context.Context, s *Stage, work any, in []cache.Blob, b blobs, 
 		measured: map[string]any{},
 	}
 	for i, blob := range in {
-		t.inputs[s.Inputs[i].Name] = taskInput{s.Inputs[i], blob}
+		// Late inputs are no part of the key: what read them could not be told
+		// from what read others.
+		if !s.Inputs[i].Late {
+			t.inputs[s.Inputs[i].Name] = taskInput{s.Inputs[i], blob}
+		}
 	}
 	return t
 }
@@ -104,9 +110,9 @@ func (t *Task) Open(input string) (io.ReadCloser, error) {
 	}
 	r, err := t.blobs.Open(t.ctx, in.blob.Digest)
 	if err != nil {
-		return nil, lost(in, err)
+		return nil, lost(in.Input, err)
 	}
-	return &inputReader{r, in}, nil
+	return &inputReader{r, in.Input}, nil
 }
 
 // Bytes reads a whole input, verified.
@@ -117,7 +123,7 @@ func (t *Task) Bytes(input string) ([]byte, error) {
 	}
 	b, err := t.blobs.ReadAll(t.ctx, in.blob.Digest)
 	if err != nil {
-		return nil, lost(in, err)
+		return nil, lost(in.Input, err)
 	}
 	return b, nil
 }
@@ -126,28 +132,44 @@ func (t *Task) Bytes(input string) ([]byte, error) {
 func (t *Task) Size(input string) int64 { return t.inputs[input].blob.Size }
 
 // InputNames lists the inputs whose names begin with the prefix, in the order
-// the stage declares them.
+// the stage declares them, without late ones.
 func (t *Task) InputNames(prefix string) []string {
 	var names []string
 	for _, in := range t.stage.Inputs {
-		if strings.HasPrefix(in.Name, prefix) {
+		if !in.Late && strings.HasPrefix(in.Name, prefix) {
 			names = append(names, in.Name)
 		}
 	}
 	return names
 }
 
-func lost(in taskInput, err error) error {
+// lost tells an input that is gone from one that cannot be read just now.
+func lost(in Input, err error) error {
 	var corrupt *cache.CorruptError
 	if errors.Is(err, cache.ErrNotFound) || errors.As(err, &corrupt) {
-		return &LostInputError{Input: in.Name, From: in.From, Err: err}
+		return &LostInputError{Input: in.Name, From: in.From, Output: in.Output, Err: err}
 	}
 	return fmt.Errorf("read input %s: %w", in.Name, err)
 }
 
+// lostInput reads an input to its end and says whether it is lost; nil when it
+// is there, or nobody can tell.
+func lostInput(ctx context.Context, b blobs, in Input, blob cache.Blob) *LostInputError {
+	r, err := b.Open(ctx, blob.Digest)
+	if err == nil {
+		_, err = io.Copy(io.Discard, r)
+		_ = r.Close() // it was read only
+	}
+	var l *LostInputError
+	if err != nil && errors.As(lost(in, err), &l) {
+		return l
+	}
+	return nil
+}
+
 type inputReader struct {
 	io.ReadCloser
-	in taskInput
+	in Input
 }
 
 func (r *inputReader) Read(p []byte) (int, error) {
@@ -161,11 +183,7 @@ func (r *inputReader) Read(p []byte) (int, error) {
 // Create begins an output. Each of the kind's outputs must be created once; the
 // engine commits them when the stage has returned without an error.
 func (t *Task) Create(output string) (io.Writer, error) {
-	declared := false
-	for _, o := range t.kind.Outputs {
-		declared = declared || o == output
-	}
-	if !declared {
+	if !slices.Contains(t.kind.Outputs, output) {
 		return nil, fmt.Errorf("stage kind %s creates output %q, which it does not declare", t.kind.Name, output)
 	}
 	t.mu.Lock()
@@ -175,10 +193,25 @@ func (t *Task) Create(output string) (io.Writer, error) {
 	}
 	w, err := t.blobs.Create(t.ctx)
 	if err != nil {
-		return nil, fmt.Errorf("create output %s: %w", output, err)
+		return nil, storeError(t.ctx, "create output "+output, err)
 	}
 	t.outputs[output] = w
-	return w, nil
+	return &outputWriter{w, t.ctx, output}, nil
+}
+
+// outputWriter marks what keeps the store from taking an output.
+type outputWriter struct {
+	w      cache.Writer
+	ctx    context.Context // the task's
+	output string
+}
+
+func (w *outputWriter) Write(p []byte) (int, error) {
+	n, err := w.w.Write(p)
+	if err != nil {
+		err = storeError(w.ctx, "write output "+w.output, err)
+	}
+	return n, err
 }
 
 // Write creates an output with the given bytes.
@@ -187,10 +220,8 @@ func (t *Task) Write(output string, b []byte) error {
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(w, bytes.NewReader(b)); err != nil {
-		return fmt.Errorf("write output %s: %w", output, err)
-	}
-	return nil
+	_, err = w.Write(b)
+	return err
 }
 
 // Measure records something that was observed. It never enters a key.
@@ -228,17 +259,33 @@ func (t *Task) Scratch() (string, error) {
 	return t.scratch, nil
 }
 
-// commit makes the outputs durable, in the order the kind declares them.
+// warned is what the task told the user.
+func (t *Task) warned() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.warnings
+}
+
+// measurements are what the task measured, as JSON.
+func (t *Task) measurements() (json.RawMessage, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return json.Marshal(t.measured)
+}
+
+// commit makes the outputs durable, in the order the kind declares them. None is
+// when one is missing.
 func (t *Task) commit() ([]cache.Blob, error) {
-	blobs := make([]cache.Blob, 0, len(t.kind.Outputs))
 	for _, name := range t.kind.Outputs {
-		w, ok := t.outputs[name]
-		if !ok {
+		if t.outputs[name] == nil {
 			return nil, fmt.Errorf("%s ended without its output %q", t.Address, name)
 		}
-		b, err := w.Commit()
+	}
+	blobs := make([]cache.Blob, 0, len(t.kind.Outputs))
+	for _, name := range t.kind.Outputs {
+		b, err := t.outputs[name].Commit()
 		if err != nil {
-			return nil, fmt.Errorf("store output %s: %w", name, err)
+			return nil, storeError(t.ctx, "store output "+name, err)
 		}
 		b.Name = name
 		blobs = append(blobs, b)

@@ -102,7 +102,7 @@ func (k *Retriever) testOracle(t *testing.T) {
 	}
 	for i, n := range []int{1, 2, 3, 17, 64, 300, 2500} {
 		c, s, r := k.random(t, uint64(i), n)
-		for range 4 + 200/n {
+		for range 2 + 100/n {
 			q := RandomQuery(r, k.Dim)
 			depth := 1 + r.IntN(2*min(n, 60))
 			want := k.Oracle(c, q)

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"raglab/internal/onnx"
+	"raglab/internal/param"
 	"raglab/internal/tokenizer"
 )
 
@@ -197,6 +198,9 @@ func (r *embedding) take(out onnx.Matrix, places []int, columns int) error {
 	perText := 1 // rows of the output for each text
 	switch {
 	case len(out.Dims) == 2 && out.Dims[0] == int64(rows):
+		if r.pooling == poolCLS {
+			return param.Errorf("pooling", "the model pools by itself: its output has the shape %v", out.Dims)
+		}
 	case len(out.Dims) == 3 && out.Dims[0] == int64(rows) && out.Dims[1] == int64(columns):
 		perText = columns
 	default:

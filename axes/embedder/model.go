@@ -27,9 +27,9 @@ type modelFiles struct {
 	pooling        string
 	// positions is the most tokens that the model takes, 0 when not known.
 	positions int
-	// packed is the precision of the graph to make of the 4-bit file, empty when
-	// the folder holds a graph.
-	packed onnx.Precision
+	// packed is, per session, the precision of the graph to make of the 4-bit file,
+	// empty when the folder holds a graph.
+	packed [2]onnx.Precision
 }
 
 // with returns the files with the parameters that are not auto.
@@ -47,12 +47,13 @@ func (m *modelFiles) with(p ONNXParams) *modelFiles {
 	return &out
 }
 
-// graph returns the path of the model's graph, and makes it if need be.
-func (m *modelFiles) graph(ctx context.Context) (string, error) {
-	if m.packed == "" {
+// graph returns the path of a session's graph, and makes it if need be.
+func (m *modelFiles) graph(ctx context.Context, which int) (string, error) {
+	precision := m.packed[which]
+	if precision == "" {
 		return filepath.Join(m.dir, "model.onnx"), nil
 	}
-	name := fmt.Sprintf("model-%s-v%s.onnx", m.packed, graphVersion)
+	name := fmt.Sprintf("model-%s-v%s.onnx", precision, graphVersion)
 	return assets.Derive(ctx, m.dir, name, func(w io.Writer) error {
 		f, err := os.Open(filepath.Join(m.dir, assets.E5SmallQ4File))
 		if err != nil {
@@ -67,7 +68,7 @@ func (m *modelFiles) graph(ctx context.Context) (string, error) {
 		if err != nil {
 			return err
 		}
-		graph, err := q.Graph(m.packed)
+		graph, err := q.Graph(precision)
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ type ONNXParams struct {
 	Pooling       string `hcl:"pooling" default:"auto" enum:"auto|mean|cls" doc:"How token vectors become one: their mean, or the first; auto is the model's own."`
 	Normalize     bool   `hcl:"normalize" default:"true" doc:"Scale vectors to unit length, so that the inner product is the cosine."`
 	MaxTokens     int    `hcl:"max_tokens" default:"512" min:"3" max:"131072" unit:"tokens" doc:"Longer texts are cut here, special tokens and prefix included."`
-	Precision     string `hcl:"precision" default:"f32" enum:"f32|q4" doc:"How multilingual-e5-small-q4 computes: with its 4-bit weights widened to 32-bit floats, or with 4-bit weights and 8-bit activations (less memory)."`
+	Precision     string `hcl:"precision" default:"auto" enum:"auto|f32|q4" doc:"How multilingual-e5-small-q4 computes: f32 widens its weights to 32-bit floats (fastest for many texts), q4 multiplies 4-bit weights with 8-bit activations (fastest for one short text); auto is f32 for passages, q4 for questions."`
 	Output        string `hcl:"output" default:"auto" doc:"Output of the model to use; auto is the first it has of last_hidden_state, token_embeddings, sentence_embedding."`
 }
 
@@ -82,7 +82,7 @@ func newONNX(p ONNXParams, env axes.Env) (Embedder, error) {
 	if strings.ContainsAny(p.Model, `/\`) {
 		return nil, param.Errorf("model", "%q looks like a path: a folder of your own is named by the attribute folder", p.Model)
 	}
-	if p.Precision != string(onnx.Float32Weights) && (p.Folder != "" || p.Model != assets.E5SmallQ4().Name) {
+	if p.Precision != auto && (p.Folder != "" || p.Model != assets.E5SmallQ4().Name) {
 		return nil, param.Errorf("precision", "is a choice only for the model %s", assets.E5SmallQ4().Name)
 	}
 	if p.Folder == "" && p.MaxTokens > e5Positions {
@@ -122,8 +122,12 @@ func (e *encoder) assetFiles(ctx context.Context) (*modelFiles, error) {
 		return nil, err
 	}
 	m := &modelFiles{dir: dir, query: "query: ", passage: "passage: ", pooling: poolMean, positions: e5Positions}
-	if e.params.Model == assets.E5SmallQ4().Name {
-		m.packed = onnx.Precision(e.params.Precision)
+	switch {
+	case e.params.Model != assets.E5SmallQ4().Name:
+	case e.params.Precision == auto:
+		m.packed = [2]onnx.Precision{many: onnx.Float32Weights, single: onnx.FourBitWeights}
+	default:
+		m.packed = [2]onnx.Precision{onnx.Precision(e.params.Precision), onnx.Precision(e.params.Precision)}
 	}
 	return m, nil
 }
@@ -153,19 +157,19 @@ func (e *encoder) tokenizer(ctx context.Context) (*tokenizer.Tokenizer, *modelFi
 
 // session returns one of the encoder's sessions.
 func (e *encoder) session(ctx context.Context, which int) (*onnx.Session, error) {
-	if e.threads == 1 {
-		which = many // the same thing
-	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.sessions[which] != nil {
-		return e.sessions[which], nil
-	}
 	m, err := e.files(ctx)
 	if err != nil {
 		return nil, err
 	}
-	path, err := m.graph(ctx)
+	if e.threads == 1 && m.packed[many] == m.packed[single] {
+		which = many // the same thing
+	}
+	if e.sessions[which] != nil {
+		return e.sessions[which], nil
+	}
+	path, err := m.graph(ctx, which)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func kind(t *testing.T, name string) axes.Kind[reranker.Reranker] {
 
 func TestNone(t *testing.T) {
 	t.Parallel()
-	axestest.RunReranker(t, axestest.Reranker{Kind: kind(t, "none"), Golden: map[string]string{"1": ""}})
+	axestest.RunReranker(t, axestest.Reranker{Kind: kind(t, "none"), Golden: map[string]string{"1": "94e01d30092c8e8e"}})
 	r, err := kind(t, "none").New(kind(t, "none").Params(), axes.Env{})
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func TestNone(t *testing.T) {
 func TestThreshold(t *testing.T) {
 	t.Parallel()
 	axestest.RunReranker(t, axestest.Reranker{
-		Kind: kind(t, "threshold"), Golden: map[string]string{"1": ""},
+		Kind: kind(t, "threshold"), Golden: map[string]string{"1": "43e39ac65e7094c5"},
 		Set: func(p any) { *p.(*reranker.ThresholdParams) = reranker.ThresholdParams{Min: 2, Relative: 0.5} },
 	})
 	tests := map[string]struct {

@@ -31,7 +31,7 @@ func TestRRF(t *testing.T) {
 	axestest.RunFuser(t, axestest.Fuser{
 		Kind:   fuser(t, "rrf"),
 		Set:    func(p any, legs []string) { p.(*retriever.RRFParams).Legs = legs },
-		Golden: map[string]string{"1": ""},
+		Golden: map[string]string{"1": "bf09cd522464b1be"},
 		Oracle: func(legs [][]axes.Hit) []axes.Hit {
 			return summed(legs, func(_ []axes.Hit, i int) float64 { return 1 / (60 + float64(i+1)) })
 		},
@@ -41,7 +41,7 @@ func TestRRF(t *testing.T) {
 func TestWeighted(t *testing.T) {
 	t.Parallel()
 	axestest.RunFuser(t, axestest.Fuser{
-		Kind: fuser(t, "weighted"), Golden: map[string]string{"1": ""},
+		Kind: fuser(t, "weighted"), Golden: map[string]string{"1": "58bb67527c4b5069"},
 		Set: func(p any, legs []string) {
 			w := p.(*retriever.WeightedParams)
 			if w.Legs = legs; len(legs) != 2 {

@@ -21,7 +21,8 @@ const applyHelp = `Usage: raglab apply [SPEC|PLAN] [flags]
 Computes what is not known yet, writes the outputs and shows the results. What
 was computed stays in the cache: after an interruption or a crash the next apply
 goes on where this one stopped. A stage that fails does not stop what does not
-need it.
+need it. Without SPEC it takes the spec that was applied last in this folder, or
+the only one in it or in experiments/.
 
 ` + specHelp + `  -target ADDRESS      apply this stage alone, with what it needs; may be repeated
   -force ADDRESS       run this stage although its result is there; may be repeated
@@ -33,7 +34,8 @@ need it.
   -json                one JSON object a line
 
 Exit codes: 0 done, 1 error in the spec or in what it reads, 3 finished with
-failed stages, 4 verification found a difference, 11 locked, 130 interrupted.
+failed stages or at the end of the budget, 4 verification found a difference,
+11 locked, 130 interrupted.
 `
 
 func applyCommand() command {
@@ -76,6 +78,7 @@ func parseShare(s string) (float64, error) {
 }
 
 func runApply(ctx context.Context, t terminal, argv []string) int {
+	t = t.asked(argv)
 	var a applyArgs
 	set := flag.NewFlagSet("apply", flag.ContinueOnError)
 	a.register(set)
@@ -87,12 +90,12 @@ func runApply(ctx context.Context, t terminal, argv []string) int {
 	if err != nil {
 		return t.fail("apply", err)
 	}
-	path, saved, err := a.savedOrSpec(rest)
+	path, saved, err := a.savedOrSpec(t, rest)
 	if err != nil {
 		return t.fail("apply", err)
 	}
 	exp, diags := a.load(path)
-	view.diagnostics(exp, diags)
+	t.showDiagnostics(exp, diags)
 	if diags.HasErrors() {
 		return exitError
 	}
@@ -111,13 +114,16 @@ func runApply(ctx context.Context, t terminal, argv []string) int {
 			return t.fail("apply", err)
 		}
 	}
+	if err := w.RememberApplied(path); err != nil {
+		t.warn(err.Error())
+	}
 	return a.apply(ctx, t, view, s)
 }
 
 // savedOrSpec tells a saved plan from a spec. A plan brings the variables and
 // the selection it was made with.
-func (a *applyArgs) savedOrSpec(rest []string) (string, *workspace.SavedPlan, error) {
-	path, err := specPath(rest)
+func (a *applyArgs) savedOrSpec(t terminal, rest []string) (string, *workspace.SavedPlan, error) {
+	path, err := a.specOrLast(t, rest)
 	if err != nil {
 		return "", nil, err
 	}
@@ -140,27 +146,51 @@ func (a *applyArgs) apply(ctx context.Context, t terminal, view applyView, s *wo
 	if err := s.Prepare(ctx); err != nil {
 		return t.fail("apply", err)
 	}
-	plan, err := s.Plan(ctx, a.Selection)
-	if err != nil {
-		return t.fail("apply", err)
+	for {
+		plan, err := s.Plan(ctx, a.Selection)
+		if err != nil {
+			return t.fail("apply", err)
+		}
+		out, err := a.once(ctx, t, view, s, plan)
+		if out == nil {
+			return t.fail("apply", err)
+		}
+		more := false
+		if complete(plan, out) {
+			// A staged cross goes on with what the results so far decide.
+			if more, err = s.Advance(ctx, out.Output); err != nil {
+				return t.fail("apply", err)
+			}
+		}
+		if more {
+			continue
+		}
+		if err := a.results(ctx, view, s, plan, out); err != nil {
+			return t.fail("apply", err)
+		}
+		view.failures(out)
+		return applyExit(out)
 	}
+}
+
+// once applies one plan. The outcomes are nil when the apply itself could not go
+// on.
+func (a *applyArgs) once(ctx context.Context, t terminal, view applyView, s *workspace.Session, plan *engine.Plan) (*engine.Outcomes, error) {
 	view.begin(s, plan)
 	out, err := s.Apply(ctx, plan, workspace.ApplyOptions{
 		FailFast: a.failFast, LockTimeout: a.lockTimeout, Verify: a.verify,
 		Reason: "raglab " + strings.Join(os.Args[1:], " "), Events: view.event,
 	})
 	view.end(out)
-	if out == nil {
-		return t.fail("apply", err)
+	if out != nil && err != nil {
+		t.warn(err.Error())
 	}
-	if err != nil {
-		fmt.Fprintln(t.err, "warning: "+err.Error())
-	}
-	if err := a.results(ctx, view, s, plan, out); err != nil {
-		return t.fail("apply", err)
-	}
-	view.failures(out)
-	return applyExit(out)
+	return out, err
+}
+
+// complete reports whether an apply brought about all that the spec asks for.
+func complete(plan *engine.Plan, out *engine.Outcomes) bool {
+	return !plan.Partial && len(out.Failures) == 0 && !out.Interrupted && !out.OverBudget
 }
 
 // results writes the outputs and shows the tables. Results that are partial are
@@ -171,12 +201,12 @@ func (a *applyArgs) results(ctx context.Context, view applyView, s *workspace.Se
 	if err != nil {
 		return err
 	}
-	complete := !plan.Partial && len(out.Failures) == 0 && !out.Interrupted && !out.OverBudget
-	if !complete {
+	whole := complete(plan, out)
+	if !whole {
 		r.Notes = append(r.Notes, "The results are partial.")
 	}
 	var written []writtenOutput
-	if complete {
+	if whole {
 		for _, o := range s.Outputs {
 			changed, err := report.Write(o, r)
 			if err != nil {
@@ -185,7 +215,7 @@ func (a *applyArgs) results(ctx context.Context, view applyView, s *workspace.Se
 			written = append(written, writtenOutput{o.Path(), changed})
 		}
 	}
-	view.results(r, written, complete)
+	view.results(r, written, whole)
 	return nil
 }
 

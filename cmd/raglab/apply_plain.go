@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"raglab/engine"
@@ -15,6 +16,7 @@ type applyPlain struct {
 	applyHuman
 	locked
 	running map[*engine.Stage]*runningStage
+	told    map[string]bool // errors
 	every   time.Duration
 	now     func() time.Time
 	done    chan struct{}
@@ -28,14 +30,15 @@ type runningStage struct {
 
 func newApplyPlain(h applyHuman) *applyPlain {
 	return &applyPlain{
-		applyHuman: h, running: map[*engine.Stage]*runningStage{}, every: time.Minute, now: time.Now,
-		done: make(chan struct{}), ended: make(chan struct{}),
+		applyHuman: h, running: map[*engine.Stage]*runningStage{}, told: map[string]bool{}, every: time.Minute, now: time.Now,
 	}
 }
 
 func (v *applyPlain) begin(s *workspace.Session, p *engine.Plan) {
 	fmt.Fprint(v.err, crossLine(s.Experiment))
 	fmt.Fprintln(v.err, summaryLine(workspace.Summarise(p), s.Experiment.Budget.Seconds))
+	// A staged cross is applied several times with one view.
+	v.done, v.ended = make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(v.ended)
 		ticker := time.NewTicker(time.Second)
@@ -83,24 +86,33 @@ func (v *applyPlain) event(e engine.Event) {
 	case engine.EventComplete:
 		delete(v.running, e.Stage)
 		if e.Completion == engine.Executed {
-			fmt.Fprintf(v.err, "%s: done in %s — %s\n", e.Stage.Address, rounded(e.Wall.Seconds()), e.Reason)
+			fmt.Fprintf(v.err, "%s — %s\n", eventText(e), e.Reason)
 		}
 	case engine.EventWarning:
 		fmt.Fprintf(v.err, "warning: %s\n", eventText(e))
+	case engine.EventErrored:
+		delete(v.running, e.Stage)
+		v.errored(e)
+	case engine.EventBlocked:
 	default:
-		if e.Type == engine.EventErrored {
-			delete(v.running, e.Stage)
-		}
-		if e.Type != engine.EventBlocked {
-			fmt.Fprintln(v.err, eventText(e))
-		}
+		fmt.Fprintln(v.err, eventText(e))
 	}
+}
+
+// errored says that a stage failed, and the beginning of why when that is new:
+// the rest stands at the end.
+func (v *applyPlain) errored(e engine.Event) {
+	first, _, _ := strings.Cut(e.Err.Error(), "\n")
+	if v.told[first] {
+		fmt.Fprintf(v.err, "%s: failed\n", e.Stage.Address)
+		return
+	}
+	v.told[first] = true
+	fmt.Fprintf(v.err, "%s: failed: %s\n", e.Stage.Address, first)
 }
 
 func (v *applyPlain) end(out *engine.Outcomes) {
 	close(v.done)
 	<-v.ended
-	if line := outcomeLine(out); line != "" {
-		fmt.Fprintf(v.err, "%s\n\n", line)
-	}
+	v.outcome(out)
 }

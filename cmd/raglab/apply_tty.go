@@ -41,13 +41,15 @@ type kindProgress struct {
 }
 
 func newApplyTTY(h applyHuman, f *os.File) *applyTTY {
-	return &applyTTY{applyHuman: h, file: f, now: time.Now, done: make(chan struct{}), ended: make(chan struct{})}
+	return &applyTTY{applyHuman: h, file: f, now: time.Now}
 }
 
 func (v *applyTTY) begin(s *workspace.Session, p *engine.Plan) {
 	fmt.Fprint(v.err, crossLine(s.Experiment))
 	fmt.Fprintln(v.err, summaryLine(workspace.Summarise(p), s.Experiment.Budget.Seconds))
-	v.started = v.now()
+	// A staged cross is applied several times with one view.
+	v.started, v.kinds = v.now(), nil
+	v.done, v.ended = make(chan struct{}), make(chan struct{})
 	for i := range p.Stages {
 		ps := &p.Stages[i]
 		if ps.Outcome == engine.WillRun || ps.Outcome == engine.Maybe {
@@ -120,9 +122,7 @@ func (v *applyTTY) event(e engine.Event) {
 func (v *applyTTY) end(out *engine.Outcomes) {
 	close(v.done)
 	<-v.ended
-	if line := outcomeLine(out); line != "" {
-		fmt.Fprintf(v.err, "%s\n\n", line)
-	}
+	v.outcome(out)
 }
 
 // draw writes the tree over the one before.

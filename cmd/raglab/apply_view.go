@@ -3,20 +3,19 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 
-	"github.com/hashicorp/hcl/v2"
 	"golang.org/x/term"
 
 	"raglab/engine"
 	"raglab/engine/workspace"
 	"raglab/internal/report"
-	"raglab/spec"
 )
 
 // applyView shows an apply while it goes on and what came of it.
 type applyView interface {
-	diagnostics(exp *spec.Experiment, diags hcl.Diagnostics)
 	begin(s *workspace.Session, p *engine.Plan)
 	event(e engine.Event)
 	// end is called once no more events come; the outcomes may be nil.
@@ -26,8 +25,8 @@ type applyView interface {
 }
 
 func newApplyView(t terminal, a applyArgs) (applyView, error) {
-	if a.json {
-		return &applyJSON{terminal: t, events: newEvents(t.out)}, nil
+	if t.events != nil {
+		return &applyJSON{t.events}, nil
 	}
 	mode := a.progress
 	if a.quiet {
@@ -58,13 +57,11 @@ func newApplyView(t terminal, a applyArgs) (applyView, error) {
 // standard error, results to standard output.
 type applyHuman struct{ terminal }
 
-func (v applyHuman) diagnostics(exp *spec.Experiment, diags hcl.Diagnostics) {
-	v.showDiagnostics(exp, diags)
-}
-
 func (v applyHuman) results(r *report.Report, written []writtenOutput, complete bool) {
-	if err := report.WriteText(v.out, r.Tables()); err != nil {
-		fmt.Fprintln(v.err, err)
+	if !measured(r) {
+		fmt.Fprintln(v.out, "No configuration is measured.")
+	} else if err := report.WriteText(v.out, r.Tables()); err != nil {
+		v.warn(err.Error())
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintln(v.out, "\n"+n)
@@ -85,22 +82,26 @@ func (v applyHuman) results(r *report.Report, written []writtenOutput, complete 
 	}
 }
 
+// measured reports whether there is anything to show in tables.
+func measured(r *report.Report) bool {
+	return slices.ContainsFunc(r.Configurations, func(c report.Configuration) bool { return c.Key != "" })
+}
+
 // failures tells each root cause once, at the end.
 func (v applyHuman) failures(out *engine.Outcomes) {
-	for _, d := range out.Different {
-		fmt.Fprintf(v.err, "\nDifferent: %s\n  %v\n", d.Stage.Address, d.Err)
+	for _, c := range causesOf(out.Different) {
+		fmt.Fprintf(v.err, "\nDifferent: %s\n%s\n", c.where(), indented(c.text))
 	}
-	for _, f := range out.Failures {
-		blocked := 0
-		for i, state := range out.State {
-			if state == engine.StateBlocked && i != f.Stage.Index() {
-				blocked++
-			}
+	causes := causesOf(out.Failures)
+	for _, c := range causes {
+		fmt.Fprintf(v.err, "\nError: %s\n%s\n", c.where(), indented(c.text))
+	}
+	if n := countState(out, engine.StateBlocked); n > 0 {
+		which := "what failed"
+		if len(causes) == 1 {
+			which = "it"
 		}
-		fmt.Fprintf(v.err, "\nError: %s\n  %v\n", f.Stage.Address, f.Err)
-		if len(out.Failures) == 1 && blocked > 0 {
-			fmt.Fprintf(v.err, "  %d stages need it and did not run.\n", blocked)
-		}
+		fmt.Fprintf(v.err, "\n%s for need of %s.\n", plural(n, "stage did", "stages did")+" not run", which)
 	}
 	if out.Interrupted {
 		fmt.Fprintln(v.err, "\nInterrupted. What was finished is kept; raglab apply goes on from here.")
@@ -110,8 +111,61 @@ func (v applyHuman) failures(out *engine.Outcomes) {
 	}
 }
 
+// cause is a failure and the stages that it befell.
+type cause struct {
+	text   string
+	stages []*engine.Stage
+}
+
+// causesOf joins the failures that say the same, such as those of shards.
+func causesOf(failures []engine.Failure) []*cause {
+	var causes []*cause
+	by := map[string]*cause{}
+	for _, f := range failures {
+		text := f.Err.Error()
+		c, ok := by[text]
+		if !ok {
+			c = &cause{text: text}
+			by[text] = c
+			causes = append(causes, c)
+		}
+		c.stages = append(c.stages, f.Stage)
+	}
+	return causes
+}
+
+// where names the stages of a cause.
+func (c *cause) where() string {
+	where := c.stages[0].Address
+	if more := len(c.stages) - 1; more > 0 {
+		where += " and " + plural(more, "more stage", "more stages")
+	}
+	return where
+}
+
+func indented(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func countState(out *engine.Outcomes, state engine.StageState) int {
+	n := 0
+	for _, s := range out.State {
+		if s == state {
+			n++
+		}
+	}
+	return n
+}
+
+// outcomeLine sums up an apply; empty when there was nothing to do, which the
+// plan's line has said.
 func outcomeLine(out *engine.Outcomes) string {
-	if out == nil {
+	if out == nil || out.Executed+out.Hits+out.Shared+out.Verified+len(out.Failures) == 0 && !out.Interrupted {
 		return ""
 	}
 	line := fmt.Sprintf("Apply: %d run, %d cached", out.Executed, out.Cached+out.Hits+out.Shared)
@@ -124,16 +178,18 @@ func outcomeLine(out *engine.Outcomes) string {
 	if n := len(out.Failures); n > 0 {
 		line += fmt.Sprintf(", %d failed", n)
 	}
-	blocked := 0
-	for _, s := range out.State {
-		if s == engine.StateBlocked {
-			blocked++
-		}
-	}
-	if blocked > 0 {
-		line += fmt.Sprintf(", %d blocked", blocked)
+	if n := countState(out, engine.StateBlocked); n > 0 {
+		line += fmt.Sprintf(", %d blocked", n)
 	}
 	return line + "."
+}
+
+// outcome sums up, and sets progress apart from the results that follow.
+func (v applyHuman) outcome(out *engine.Outcomes) {
+	if line := outcomeLine(out); line != "" {
+		fmt.Fprintln(v.err, line)
+	}
+	fmt.Fprintln(v.err)
 }
 
 // applyQuiet shows results and failures only.
@@ -150,14 +206,7 @@ func (v *applyQuiet) event(e engine.Event) {
 func (*applyQuiet) end(*engine.Outcomes) {}
 
 // applyJSON shows an apply to a program.
-type applyJSON struct {
-	terminal
-	*events
-}
-
-func (v *applyJSON) diagnostics(exp *spec.Experiment, diags hcl.Diagnostics) {
-	v.events.diagnostics(exp, diags)
-}
+type applyJSON struct{ *events }
 
 func (v *applyJSON) begin(_ *workspace.Session, p *engine.Plan) { v.summary(p) }
 
@@ -189,11 +238,17 @@ func (v *applyJSON) results(r *report.Report, written []writtenOutput, complete 
 }
 
 func (v *applyJSON) failures(out *engine.Outcomes) {
-	for _, f := range out.Failures {
-		v.emit("diagnostic", f.Stage.Address+" failed", "diagnostic", raw(diagnosticJSON{
-			Severity: "error", Summary: f.Stage.Address + " failed", Detail: f.Err.Error(),
-		}))
+	for _, c := range causesOf(out.Different) {
+		v.cause(c, "came out different")
 	}
+	for _, c := range causesOf(out.Failures) {
+		v.cause(c, "failed")
+	}
+}
+
+func (v *applyJSON) cause(c *cause, what string) {
+	summary := c.where() + " " + what
+	v.emit("diagnostic", summary, "diagnostic", raw(diagnosticJSON{Severity: "error", Summary: summary, Detail: c.text}))
 }
 
 // eventText is an event in words.
@@ -202,7 +257,7 @@ func eventText(e engine.Event) string {
 	case engine.EventStart:
 		return e.Stage.Address + ": " + e.Reason.String()
 	case engine.EventComplete:
-		return fmt.Sprintf("%s: %s in %s", e.Stage.Address, e.Completion, rounded(e.Wall.Seconds()))
+		return e.Stage.Address + ": " + completionText(e)
 	case engine.EventProgress:
 		if e.Total == 0 {
 			return fmt.Sprintf("%s: %d %s", e.Stage.Address, e.Done, e.Unit)
@@ -221,6 +276,19 @@ func eventText(e engine.Event) string {
 		text += ": " + e.Message
 	}
 	return text
+}
+
+// completionText says how a stage came to its result.
+func completionText(e engine.Event) string {
+	switch e.Completion {
+	case engine.Hit:
+		return "in the cache, for an input came out equal"
+	case engine.Shared:
+		return "the same as another stage of this apply"
+	case engine.Elsewhere:
+		return "made by another process"
+	}
+	return "done in " + rounded(e.Wall.Seconds())
 }
 
 // locked guards a view that a ticker redraws while events arrive.

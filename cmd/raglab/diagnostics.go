@@ -16,11 +16,18 @@ type diagnosticJSON struct {
 	Snippet string `json:"snippet,omitempty"`
 }
 
-// rangeJSON is a place in a file; lines, columns and bytes count from 1, 1 and 0.
+// rangeJSON is a place in a file.
 type rangeJSON struct {
 	File  string  `json:"file"`
-	Start hcl.Pos `json:"start"`
-	End   hcl.Pos `json:"end"`
+	Start posJSON `json:"start"`
+	End   posJSON `json:"end"`
+}
+
+// posJSON counts lines and columns from 1 and bytes from 0.
+type posJSON struct {
+	Line   int `json:"line"`
+	Column int `json:"column"`
+	Byte   int `json:"byte"`
 }
 
 func diagnosticsJSON(exp *spec.Experiment, diags hcl.Diagnostics) []diagnosticJSON {
@@ -31,7 +38,7 @@ func diagnosticsJSON(exp *spec.Experiment, diags hcl.Diagnostics) []diagnosticJS
 			j.Severity = "warning"
 		}
 		if d.Subject != nil {
-			j.Range = &rangeJSON{d.Subject.Filename, d.Subject.Start, d.Subject.End}
+			j.Range = &rangeJSON{d.Subject.Filename, posJSON(d.Subject.Start), posJSON(d.Subject.End)}
 			if exp != nil {
 				if f := exp.Files[d.Subject.Filename]; f != nil && d.Subject.CanSliceBytes(f.Bytes) {
 					j.Snippet = string(d.Subject.SliceBytes(f.Bytes))

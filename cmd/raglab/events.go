@@ -22,7 +22,7 @@ const eventsVersion = "1.0"
 // eventTypes is the closed list.
 var eventTypes = []string{
 	"version", "diagnostic", "planned_change", "change_summary", "apply_start", "apply_waiting", "apply_progress",
-	"apply_retry", "apply_complete", "apply_errored", "apply_blocked", "apply_verified", "warning", "result", "output",
+	"apply_retry", "apply_complete", "apply_errored", "apply_blocked", "apply_verified", "warning", "asset", "result", "output",
 }
 
 func newEvents(w io.Writer) *events {
@@ -31,8 +31,29 @@ func newEvents(w io.Writer) *events {
 	return e
 }
 
+// asked makes a terminal tell everything in events when the arguments ask for
+// it. It looks before they are parsed, so that what is wrong with them is told
+// in this form too.
+func (t terminal) asked(argv []string) terminal {
+	for _, a := range argv {
+		switch a {
+		case "-json", "--json", "-json=true", "--json=true":
+			t.events = newEvents(t.out)
+			return t
+		case "--":
+			return t
+		}
+	}
+	return t
+}
+
 func (e *events) emit(kind, message string, args ...any) {
 	e.log.Info(message, append([]any{"type", kind}, args...)...)
+}
+
+// problem tells of an error that is no diagnostic of a spec.
+func (e *events) problem(err error) {
+	e.emit("diagnostic", err.Error(), "diagnostic", raw(diagnosticJSON{Severity: "error", Summary: err.Error()}))
 }
 
 func (e *events) diagnostics(exp *spec.Experiment, diags hcl.Diagnostics) {
@@ -56,14 +77,7 @@ func (e *events) summary(p *engine.Plan) {
 }
 
 // planJSON shows a plan to a program.
-type planJSON struct {
-	terminal
-	*events
-}
-
-func (v planJSON) diagnostics(exp *spec.Experiment, diags hcl.Diagnostics) {
-	v.events.diagnostics(exp, diags)
-}
+type planJSON struct{ *events }
 
 func (v planJSON) plan(_ *workspace.Session, p *engine.Plan) error {
 	for i := range p.Stages {

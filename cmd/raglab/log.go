@@ -84,7 +84,7 @@ func (a logArgs) list(t terminal, c *cache.Local, experiments []string) error {
 		for _, r := range runs {
 			l, err := readRunLog(c, e, r.ID)
 			if err != nil {
-				fmt.Fprintf(t.err, "warning: %v\n", err)
+				t.warn(err.Error())
 				continue
 			}
 			fmt.Fprintf(t.out, "%s %s  %s  %s\n", e, r.ID, l.Begin.Time.Local().Format(time.DateTime), runState(l))
@@ -110,6 +110,8 @@ func runState(l *workspace.Log) string {
 		return text + ", killed or still going"
 	case l.End.Interrupted:
 		return text + ", interrupted"
+	case l.End.OverBudget:
+		return text + ", stopped by its budget"
 	case failed > 0:
 		return fmt.Sprintf("%s, %d failed", text, failed)
 	}

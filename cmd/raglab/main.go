@@ -54,6 +54,8 @@ type terminal struct {
 	out io.Writer
 	err io.Writer
 	log hclog.Logger
+	// events, when set, takes all that would be told to a person.
+	events *events
 }
 
 func main() { os.Exit(run()) }
@@ -149,7 +151,7 @@ func parseFlags(t terminal, set *flag.FlagSet, help string, args []string) ([]st
 			return nil, err
 		}
 		if err != nil {
-			fmt.Fprintf(t.err, "raglab %s: %v%s\n", set.Name(), err, nearestFlag(set, err))
+			t.fail(set.Name(), fmt.Errorf("%w%s", err, nearestFlag(set, err)))
 			return nil, err
 		}
 		if set.NArg() == 0 {
@@ -185,12 +187,31 @@ func exitOfFlags(err error) int {
 // fail reports an error that ends a command.
 func (t terminal) fail(name string, err error) int {
 	if errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled) {
-		fmt.Fprintf(t.err, "raglab %s: interrupted\n", name)
+		t.problem(name, errInterrupted)
 		return exitInterrupted
 	}
-	fmt.Fprintf(t.err, "raglab %s: %v\n", name, err)
+	t.problem(name, err)
 	if errors.Is(err, cache.ErrLocked) {
 		return exitLocked
 	}
 	return exitError
+}
+
+// problem tells of an error.
+func (t terminal) problem(name string, err error) {
+	if t.events != nil {
+		t.events.problem(err)
+		return
+	}
+	fmt.Fprintf(t.err, "raglab %s: %v\n", name, err)
+}
+
+// warn tells of what does not keep a command from going on.
+func (t terminal) warn(text string) {
+	text = strings.ReplaceAll(text, "\n", "; ")
+	if t.events != nil {
+		t.events.emit("warning", text)
+		return
+	}
+	fmt.Fprintln(t.err, "warning: "+text)
 }

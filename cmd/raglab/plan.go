@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
-	"strings"
 
 	"raglab/engine"
 	"raglab/engine/workspace"
@@ -13,7 +11,8 @@ import (
 const planHelp = `Usage: raglab plan [SPEC] [flags]
 
 Says what an apply would compute, stage by stage, and why. It writes nothing,
-takes no lock and needs no network.
+takes no lock and needs no network. Without SPEC it takes the spec that was
+applied last in this folder, or the only one in it or in experiments/.
 
 ` + specHelp + `  -target ADDRESS      plan this stage alone, with what it needs; may be repeated
   -force ADDRESS       run this stage although its result is there; may be repeated
@@ -54,6 +53,7 @@ func registerSelection(set *flag.FlagSet, s *workspace.Selection) {
 }
 
 func runPlan(ctx context.Context, t terminal, argv []string) int {
+	t = t.asked(argv)
 	var a planArgs
 	set := flag.NewFlagSet("plan", flag.ContinueOnError)
 	a.register(set)
@@ -61,13 +61,12 @@ func runPlan(ctx context.Context, t terminal, argv []string) int {
 	if err != nil {
 		return exitOfFlags(err)
 	}
-	view := newPlanView(t, a)
-	path, err := specPath(rest)
+	path, err := a.specOrLast(t, rest)
 	if err != nil {
 		return t.fail("plan", err)
 	}
 	exp, diags := a.load(path)
-	view.diagnostics(exp, diags)
+	t.showDiagnostics(exp, diags)
 	if diags.HasErrors() {
 		return exitError
 	}
@@ -85,7 +84,7 @@ func runPlan(ctx context.Context, t terminal, argv []string) int {
 	if err != nil {
 		return t.fail("plan", err)
 	}
-	if err := view.plan(s, plan); err != nil {
+	if err := newPlanView(t, a.all).plan(s, plan); err != nil {
 		return t.fail("plan", err)
 	}
 	if a.out != "" {
@@ -95,7 +94,7 @@ func runPlan(ctx context.Context, t terminal, argv []string) int {
 	}
 	if failed := inputErrors(plan); len(failed) > 0 {
 		for _, err := range failed {
-			fmt.Fprintln(t.err, "Error: "+err.Error())
+			t.problem("plan", err)
 		}
 		return exitError
 	}
@@ -121,6 +120,6 @@ func inputErrors(plan *engine.Plan) []error {
 // closing closes at the end of a command and reports what went wrong.
 func closing(t terminal, close func() error) {
 	if err := close(); err != nil {
-		fmt.Fprintln(t.err, "warning: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+		t.warn(err.Error())
 	}
 }

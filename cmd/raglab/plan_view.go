@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/hcl/v2"
-
 	"raglab/engine"
 	"raglab/engine/workspace"
 	"raglab/spec"
@@ -15,15 +13,14 @@ import (
 
 // planView shows a plan.
 type planView interface {
-	diagnostics(exp *spec.Experiment, diags hcl.Diagnostics)
 	plan(s *workspace.Session, p *engine.Plan) error
 }
 
-func newPlanView(t terminal, a planArgs) planView {
-	if a.json {
-		return planJSON{t, newEvents(t.out)}
+func newPlanView(t terminal, all bool) planView {
+	if t.events != nil {
+		return planJSON{t.events}
 	}
-	return planHuman{t, a.all}
+	return planHuman{t, all}
 }
 
 // planHuman shows a plan to a person.
@@ -32,23 +29,17 @@ type planHuman struct {
 	all bool
 }
 
-func (v planHuman) diagnostics(exp *spec.Experiment, diags hcl.Diagnostics) {
-	v.showDiagnostics(exp, diags)
-}
-
 func (v planHuman) plan(s *workspace.Session, p *engine.Plan) error {
 	fmt.Fprint(v.out, crossLine(s.Experiment))
 	if p.Partial {
-		fmt.Fprintln(v.out, "Warning: only the targets are planned; results will be partial.")
+		fmt.Fprintln(v.out, partialWarning)
 	}
-	lines := planLines(p, v.all)
-	if len(lines) > 0 {
-		fmt.Fprintln(v.out)
-	}
-	writePlanLines(v.out, lines)
+	showLines(v.out, planLines(p, v.all))
 	fmt.Fprintf(v.out, "\n%s\n", summaryLine(workspace.Summarise(p), s.Experiment.Budget.Seconds))
 	return nil
 }
+
+const partialWarning = "Warning: only the targets are planned; results will be partial."
 
 // crossLine tells the size of the cross and what became of its combinations.
 func crossLine(e *spec.Experiment) string {
@@ -63,7 +54,22 @@ func crossLine(e *spec.Experiment) string {
 		size = strings.Join(factors, " × ")
 	}
 	a := e.Cross().Accounting
-	line := fmt.Sprintf("%s: %s = %d combinations: %d kept, %d excluded, %d impossible, %d the same as another", e.Name, size, a.Product, a.Kept, a.Excluded, a.Impossible, a.Same)
+	line := fmt.Sprintf("%s: %s", e.Name, size)
+	if len(factors) > 0 {
+		line += fmt.Sprintf(" = %d combinations", a.Product)
+	}
+	var parts []string
+	for _, n := range []struct {
+		count int
+		what  string
+	}{{a.Kept, "kept"}, {a.Excluded, "excluded"}, {a.Impossible, "impossible"}, {a.Same, "the same as another"}} {
+		if n.count > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n.count, n.what))
+		}
+	}
+	if a.Kept < a.Product {
+		line += ": " + strings.Join(parts, ", ")
+	}
 	if a.Included > 0 {
 		line += fmt.Sprintf("; %d included", a.Included)
 	}
@@ -72,79 +78,102 @@ func crossLine(e *spec.Experiment) string {
 
 // planLine is one or more stages with the same outcome and reason.
 type planLine struct {
-	kind, address string
-	outcome       engine.Outcome
-	reason, note  string
-	stages        int
-	fresh, total  int
-	unit          string
+	address      string
+	outcome      engine.Outcome
+	reason, note string
+	stages       int
+	fresh, total int
+	unit         string
 }
 
-// planLines joins stages that the plan says the same of: the shards of one
-// stage, and, unless all are wanted, the stages of one kind where they are many.
+func newPlanLine(address string, o engine.Outcome, r engine.Reason, note string, f *engine.Forecast) *planLine {
+	l := &planLine{address: address, outcome: o, reason: r.String(), note: note, stages: 1}
+	if f != nil {
+		l.fresh, l.total, l.unit = f.New, f.Total, f.Unit
+	}
+	return l
+}
+
+// kind is the word that the address begins with.
+func (l *planLine) kind() string {
+	kind, _, _ := strings.Cut(l.address, "[")
+	return kind
+}
+
+// planLines lists a plan's stages: those that would do something, the shards of
+// one stage and the stages of one kind joined where the plan says the same of
+// them, or really all, one by one.
 func planLines(p *engine.Plan, all bool) []*planLine {
 	var lines []*planLine
-	index := map[string]*planLine{}
 	for i := range p.Stages {
 		ps := &p.Stages[i]
-		if ps.Outcome == "" || ps.Outcome == engine.Cached && !all {
-			continue
+		if ps.Outcome != "" && (all || ps.Outcome != engine.Cached) {
+			lines = append(lines, newPlanLine(ps.Stage.Address, ps.Outcome, ps.Reason, ps.Note, ps.Forecast))
 		}
-		base, _, _ := strings.Cut(ps.Stage.Address, "#")
-		if all {
-			base = ps.Stage.Address
-		}
-		key := strings.Join([]string{base, string(ps.Outcome), ps.Reason.String(), ps.Note}, "\x00")
-		l, ok := index[key]
-		if !ok {
-			l = &planLine{kind: ps.Stage.Kind.Name, address: base, outcome: ps.Outcome, reason: ps.Reason.String(), note: ps.Note}
-			index[key] = l
-			lines = append(lines, l)
-		}
-		l.add(ps)
 	}
 	if all {
 		return lines
 	}
-	return joinKinds(lines)
+	return joinKinds(joinShards(lines))
 }
 
-func (l *planLine) add(ps *engine.PlannedStage) {
-	l.stages++
-	if ps.Forecast != nil {
-		l.fresh, l.total, l.unit = l.fresh+ps.Forecast.New, l.total+ps.Forecast.Total, ps.Forecast.Unit
+// said is what the plan says of a line's stages.
+type said struct {
+	what         string
+	outcome      engine.Outcome
+	reason, note string
+}
+
+func (l *planLine) said(what string) said { return said{what, l.outcome, l.reason, l.note} }
+
+// join adds a line's stages to the one that stands for them.
+func (l *planLine) join(other *planLine) {
+	l.stages, l.fresh, l.total = l.stages+other.stages, l.fresh+other.fresh, l.total+other.total
+}
+
+// joinShards joins the shards of one stage.
+func joinShards(lines []*planLine) []*planLine {
+	joined := map[said]*planLine{}
+	var out []*planLine
+	for _, l := range lines {
+		base, _, _ := strings.Cut(l.address, "#")
+		k := l.said(base)
+		if j, ok := joined[k]; ok {
+			j.join(l)
+			continue
+		}
+		l.address = base
+		joined[k] = l
+		out = append(out, l)
 	}
+	return out
 }
 
 // manyLines is how many lines of one kind, outcome and reason are shown one by
 // one.
 const manyLines = 6
 
+// joinKinds joins the lines of one kind of stage where they are many.
 func joinKinds(lines []*planLine) []*planLine {
-	type id struct {
-		kind         string
-		outcome      engine.Outcome
-		reason, note string
-	}
-	count := map[id]int{}
+	count := map[said]int{}
 	for _, l := range lines {
-		count[id{l.kind, l.outcome, l.reason, l.note}]++
+		count[l.said(l.kind())]++
 	}
-	joined := map[id]*planLine{}
+	joined := map[said]*planLine{}
 	var out []*planLine
 	for _, l := range lines {
-		k := id{l.kind, l.outcome, l.reason, l.note}
+		k := l.said(l.kind())
 		if count[k] <= manyLines {
 			out = append(out, l)
 			continue
 		}
-		j, ok := joined[k]
-		if !ok {
-			j = &planLine{kind: l.kind, address: l.kind + "[…]", outcome: l.outcome, reason: l.reason, note: l.note, unit: l.unit}
-			joined[k] = j
-			out = append(out, j)
+		if j, ok := joined[k]; ok {
+			j.join(l)
+			continue
 		}
-		j.stages, j.fresh, j.total = j.stages+l.stages, j.fresh+l.fresh, j.total+l.total
+		l.address = l.kind() + "[…]"
+		joined[k] = l
+		out = append(out, l)
 	}
 	return out
 }
@@ -153,7 +182,11 @@ var outcomeSign = map[engine.Outcome]string{
 	engine.Cached: " ", engine.WillRun: "+", engine.Maybe: "?", engine.Blocked: "!",
 }
 
-func writePlanLines(w io.Writer, lines []*planLine) {
+// showLines writes lines, set apart from what stands before them.
+func showLines(w io.Writer, lines []*planLine) {
+	if len(lines) > 0 {
+		fmt.Fprintln(w)
+	}
 	for _, l := range lines {
 		fmt.Fprintf(w, "  %s %-7s %s", outcomeSign[l.outcome], l.outcome, l.address)
 		if l.stages > 1 {
@@ -187,12 +220,12 @@ func summaryLine(s workspace.PlanSummary, budget float64) string {
 	case known <= 0:
 		line += " No earlier measurement tells how long it takes."
 	case s.Unestimated > 0:
-		line += fmt.Sprintf(" At most %s by earlier measurements, and %d stages never measured.", rounded(s.EstimateSeconds), s.Unestimated)
+		line += fmt.Sprintf(" At most %s by earlier measurements; %d stages were never measured.", rounded(s.EstimateSeconds), s.Unestimated)
 	default:
 		line += fmt.Sprintf(" At most %s by earlier measurements.", rounded(s.EstimateSeconds))
 	}
 	if budget > 0 {
-		line += fmt.Sprintf(" The budget is %s", rounded(budget))
+		line += fmt.Sprintf(" The budget is %s", time.Duration(budget*float64(time.Second)))
 		if known > 0 && s.EstimateSeconds > budget {
 			line += fmt.Sprintf(": about %.0f %% of it will fit", 100*budget/s.EstimateSeconds)
 		}

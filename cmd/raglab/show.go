@@ -55,15 +55,14 @@ func runShow(_ context.Context, t terminal, argv []string) int {
 }
 
 func showPlan(t terminal, p *workspace.SavedPlan) {
-	fmt.Fprintf(t.out, "Plan of %s, made by raglab %s\n", p.Spec, p.Program)
+	fmt.Fprintf(t.out, "%s, planned by raglab %s\n", p.Spec, p.Program)
+	if p.Summary.Partial {
+		fmt.Fprintln(t.out, partialWarning)
+	}
 	var lines []*planLine
 	for _, s := range p.Stages {
-		l := &planLine{address: s.Address, outcome: s.Outcome, reason: s.Reason.String(), note: s.Note, stages: 1}
-		if s.Forecast != nil {
-			l.fresh, l.total, l.unit = s.Forecast.New, s.Forecast.Total, s.Forecast.Unit
-		}
-		lines = append(lines, l)
+		lines = append(lines, newPlanLine(s.Address, s.Outcome, s.Reason, s.Note, s.Forecast))
 	}
-	writePlanLines(t.out, lines)
-	fmt.Fprintln(t.out, summaryLine(p.Summary, 0))
+	showLines(t.out, joinKinds(joinShards(lines)))
+	fmt.Fprintf(t.out, "\n%s\n", summaryLine(p.Summary, 0))
 }

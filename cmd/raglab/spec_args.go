@@ -58,13 +58,13 @@ func (a *specArgs) load(path string) (*spec.Experiment, hcl.Diagnostics) {
 func (a *specArgs) workspace(t terminal, command string, readOnly bool) (*workspace.Workspace, error) {
 	return workspace.Open(workspace.Options{
 		CacheDir: a.cache, ReadOnly: readOnly, Threads: a.threads, Command: command, Version: version, Log: t.log,
-		Warn:        func(s string) { fmt.Fprintln(t.err, "warning: "+s) },
+		Warn:        t.warn,
 		AssetEvents: assetLines(t),
 	})
 }
 
-// assetLines says on standard error which assets are being fetched: a line when
-// a file's download begins, every ten seconds while it goes on, and at its end.
+// assetLines says which assets are being fetched: a line when a file's download
+// begins, every ten seconds while it goes on, and at its end.
 func assetLines(t terminal) func(assets.Event) {
 	var mu sync.Mutex
 	told := map[string]time.Time{}
@@ -75,14 +75,22 @@ func assetLines(t terminal) func(assets.Event) {
 		last, begun := told[file]
 		switch {
 		case e.Phase == assets.Waiting:
-			fmt.Fprintf(t.err, "%s: waiting for another process that gets it\n", e.Asset)
+			t.assetLine(e, "waiting for another process that gets it")
 		case e.Phase == assets.Done:
-			fmt.Fprintf(t.err, "%s: %s, %s\n", e.Asset, e.File, sizeText(e.Total))
+			t.assetLine(e, fmt.Sprintf("%s, %s", e.File, sizeText(e.Total)))
 		case e.Phase == assets.Downloading && (!begun || time.Since(last) > 10*time.Second):
 			told[file] = time.Now()
-			fmt.Fprintf(t.err, "%s: getting %s from %s, %s of %s\n", e.Asset, e.File, e.Place, sizeText(e.Done), sizeText(e.Total))
+			t.assetLine(e, fmt.Sprintf("getting %s from %s, %s of %s", e.File, e.Place, sizeText(e.Done), sizeText(e.Total)))
 		}
 	}
+}
+
+func (t terminal) assetLine(e assets.Event, text string) {
+	if t.events != nil {
+		t.events.emit("asset", e.Asset+": "+text, "asset", e.Asset, "file", e.File, "done", e.Done, "total", e.Total)
+		return
+	}
+	fmt.Fprintf(t.err, "%s: %s\n", e.Asset, text)
 }
 
 // specPath is the spec that a command was given, or the only one there is.
@@ -109,8 +117,37 @@ func specPath(args []string) (string, error) {
 	return "", errors.New("name the spec: there is none in this folder or in experiments/; raglab init DIR writes one")
 }
 
+// specOrLast is the spec that a command was given, or the one that was applied
+// last in this folder, or the only one there is.
+func (a *specArgs) specOrLast(t terminal, args []string) (string, error) {
+	path, err := specPath(args)
+	if len(args) > 0 {
+		return path, err
+	}
+	w, openErr := a.workspace(t, "raglab", true)
+	if openErr != nil {
+		return "", openErr
+	}
+	defer closing(t, w.Close)
+	last, lastErr := w.Applied()
+	switch {
+	case lastErr != nil:
+		return "", lastErr
+	case last == "" || last == path:
+		return path, err
+	}
+	if t.events == nil {
+		fmt.Fprintf(t.err, "%s: the spec applied last in this folder\n", last)
+	}
+	return last, nil
+}
+
 // showDiagnostics writes what is wrong with a spec, with its source.
 func (t terminal) showDiagnostics(exp *spec.Experiment, diags hcl.Diagnostics) {
+	if t.events != nil {
+		t.events.diagnostics(exp, diags)
+		return
+	}
 	if len(diags) == 0 {
 		return
 	}

@@ -28,7 +28,8 @@ type Lines struct {
 // NewLines begins a file of lines. Close ends it; it does not close w.
 func NewLines(w io.Writer) (*Lines, error) {
 	// One encoder thread: more would let the machine decide on the bytes.
-	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20))
+	// A frame even around nothing: an empty file is one that was cut.
+	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20), zstd.WithZeroFrames(true))
 	if err != nil {
 		return nil, fmt.Errorf("begin zstd: %w", err)
 	}
@@ -77,7 +78,11 @@ var errStopped = errors.New("reader stopped")
 
 func eachLine[T any](r io.ReadCloser, yield func(T) bool) (err error) {
 	defer func() { err = errors.Join(err, r.Close()) }()
-	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<28))
+	in := bufio.NewReader(r)
+	if _, err := in.Peek(1); errors.Is(err, io.EOF) {
+		return errors.New("read lines: the file is empty")
+	}
+	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<28))
 	if err != nil {
 		return fmt.Errorf("begin zstd: %w", err)
 	}
@@ -89,7 +94,7 @@ func eachLine[T any](r io.ReadCloser, yield func(T) bool) (err error) {
 		case errors.Is(err, io.EOF):
 			// The decoder stops at the end of the last frame; the blob is only
 			// verified at the end of the file.
-			_, err := io.Copy(io.Discard, r)
+			_, err := io.Copy(io.Discard, in)
 			return err
 		case err != nil:
 			return fmt.Errorf("read line %d: %w", n, err)

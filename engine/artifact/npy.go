@@ -25,7 +25,11 @@ const npyMagic = "\x93NUMPY\x01\x00"
 
 // WriteMatrix writes a matrix in NumPy's format, version 1.0: float32,
 // little-endian, row by row.
+// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html)
 func WriteMatrix(w io.Writer, m Matrix) error {
+	if m.Rows < 0 || m.Dim < 0 || len(m.Data) != m.Rows*m.Dim {
+		return fmt.Errorf("write matrix: %d numbers are not %d × %d", len(m.Data), m.Rows, m.Dim)
+	}
 	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", m.Rows, m.Dim)
 	// The data begins at a multiple of 64 bytes, as the format asks.
 	pad := 63 - (len(npyMagic)+2+len(header))%64
@@ -33,11 +37,7 @@ func WriteMatrix(w io.Writer, m Matrix) error {
 	buf.WriteString(npyMagic)
 	_ = binary.Write(buf, binary.LittleEndian, uint16(len(header)+pad+1))
 	fmt.Fprintf(buf, "%s%*s\n", header, pad, "")
-	var b [4]byte
-	for _, x := range m.Data {
-		binary.LittleEndian.PutUint32(b[:], math.Float32bits(x))
-		buf.Write(b[:])
-	}
+	writeFloats(buf, m.Data)
 	if err := buf.Flush(); err != nil {
 		return fmt.Errorf("write matrix: %w", err)
 	}
@@ -85,6 +85,22 @@ func ReadMatrix(r io.Reader, size int64) (Matrix, error) {
 
 // ParseMatrix is [ReadMatrix] for bytes.
 func ParseMatrix(b []byte) (Matrix, error) { return ReadMatrix(bytes.NewReader(b), int64(len(b))) }
+
+// writeFloats writes little-endian bytes. The writer keeps its error.
+func writeFloats(w *bufio.Writer, src []float32) {
+	if len(src) == 0 {
+		return
+	}
+	if littleEndian {
+		_, _ = w.Write(unsafe.Slice((*byte)(unsafe.Pointer(&src[0])), len(src)*4))
+		return
+	}
+	var b [4]byte
+	for _, x := range src {
+		binary.LittleEndian.PutUint32(b[:], math.Float32bits(x))
+		_, _ = w.Write(b[:])
+	}
+}
 
 // readFloats fills dst from little-endian bytes.
 func readFloats(r io.Reader, dst []float32) error {

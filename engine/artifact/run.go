@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -34,13 +35,18 @@ func DocumentOf(chunk string) string {
 // WriteRun writes a run in TREC's form: question, Q0, chunk, rank, score, tag.
 // The order of lines is the ranking; scores are written in full, so that equal
 // ones stay equal. The tag holds the chunk's ordinal, which decides ties. Ids
-// are escaped as package trec does. A question without hits has no line, as TREC has no way to write one.
+// are escaped as package trec does. A question without hits has no line, as TREC
+// has no way to write one. A score that is not a number is an error: it has no
+// place in a ranking.
 func WriteRun(w io.Writer, run Run) error {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	var line []byte
 	for q, id := range run.Questions {
 		head := trec.Escape(id) + " Q0 "
 		for i, h := range run.Hits[q] {
+			if math.IsNaN(h.Score) {
+				return fmt.Errorf("write run: the score of %s for question %s is not a number", run.Chunks[q][i], id)
+			}
 			line = append(line[:0], head...)
 			line = append(line, trec.Escape(run.Chunks[q][i])...)
 			line = append(line, ' ')
@@ -61,51 +67,93 @@ func WriteRun(w io.Writer, run Run) error {
 	return nil
 }
 
-// ReadRun reads what [WriteRun] wrote. Questions are in the order of the file.
+// ReadRun reads what [WriteRun] wrote, of which all bytes must have been
+// verified: a file cut at the end of a line is a shorter run. Questions are in
+// the order of the file.
 func ReadRun(b []byte) (Run, error) {
 	var run Run
+	seen := map[string]bool{}
 	last := ""
 	for n := 1; len(b) > 0; n++ {
-		line, rest, _ := bytes.Cut(b, []byte("\n"))
+		line, rest, whole := bytes.Cut(b, []byte("\n"))
 		b = rest
-		q, chunk, hit, err := parseLine(line)
-		if err != nil {
+		var f fields
+		if !whole {
+			return Run{}, fmt.Errorf("read run, line %d: it is cut short", n)
+		}
+		if err := f.parse(line); err != nil {
 			return Run{}, fmt.Errorf("read run, line %d: %w", n, err)
 		}
-		if len(run.Questions) == 0 || q != last {
-			last = q
-			id, err := trec.Unescape(q)
-			if err != nil {
+		if len(run.Questions) == 0 || string(f.question) != last {
+			last = string(f.question)
+			if err := run.begin(last, seen); err != nil {
 				return Run{}, fmt.Errorf("read run, line %d: %w", n, err)
 			}
-			run.Questions = append(run.Questions, id)
-			run.Hits = append(run.Hits, nil)
-			run.Chunks = append(run.Chunks, nil)
 		}
 		i := len(run.Hits) - 1
-		run.Hits[i] = append(run.Hits[i], hit)
-		run.Chunks[i] = append(run.Chunks[i], chunk)
+		if run.Hits[i] = append(run.Hits[i], f.hit); f.rank != len(run.Hits[i]) {
+			return Run{}, fmt.Errorf("read run, line %d: rank %d follows rank %d", n, f.rank, len(run.Hits[i])-1)
+		}
+		run.Chunks[i] = append(run.Chunks[i], f.chunk)
 	}
 	return run, nil
 }
 
-func parseLine(line []byte) (question, chunk string, hit axes.Hit, err error) {
-	f := strings.Split(string(line), " ")
-	if len(f) != 6 {
-		return "", "", hit, fmt.Errorf("%d fields, not 6", len(f))
+// begin adds a question.
+func (r *Run) begin(escaped string, seen map[string]bool) error {
+	if seen[escaped] {
+		return fmt.Errorf("question %s comes a second time", escaped)
 	}
-	hit.Score, err = strconv.ParseFloat(f[4], 64)
+	seen[escaped] = true
+	id, err := trec.Unescape(escaped)
 	if err != nil {
-		return "", "", hit, fmt.Errorf("score %q: %w", f[4], err)
+		return err
 	}
-	ordinal, ok := strings.CutPrefix(f[5], "c")
-	o, err := strconv.ParseUint(ordinal, 10, 32)
+	r.Questions = append(r.Questions, id)
+	r.Hits = append(r.Hits, nil)
+	r.Chunks = append(r.Chunks, nil)
+	return nil
+}
+
+// fields are a run's line.
+type fields struct {
+	question []byte // escaped
+	chunk    string
+	rank     int
+	hit      axes.Hit
+}
+
+func (f *fields) parse(line []byte) error {
+	var part [6][]byte
+	n := 0
+	for p := range bytes.SplitSeq(line, []byte(" ")) {
+		if n < len(part) {
+			part[n] = p
+		}
+		n++
+	}
+	if n != len(part) {
+		return fmt.Errorf("%d fields, not %d", n, len(part))
+	}
+	f.question = part[0]
+	var err error
+	if f.chunk, err = trec.Unescape(string(part[2])); err != nil {
+		return err
+	}
+	if f.rank, err = strconv.Atoi(string(part[3])); err != nil {
+		return fmt.Errorf("rank %q: %w", part[3], err)
+	}
+	f.hit.Score, err = strconv.ParseFloat(string(part[4]), 64)
+	if err != nil || math.IsNaN(f.hit.Score) {
+		return fmt.Errorf("score %q is not a number", part[4])
+	}
+	ordinal, ok := bytes.CutPrefix(part[5], []byte("c"))
+	o, err := strconv.ParseUint(string(ordinal), 10, 32)
 	if err != nil || !ok {
-		return "", "", hit, fmt.Errorf("tag %q is not a chunk's ordinal", f[5])
+		return fmt.Errorf("tag %q is not a chunk's ordinal", part[5])
 	}
-	hit.Ordinal = uint32(o)
-	chunk, err = trec.Unescape(f[2])
-	return f[0], chunk, hit, err
+	f.hit.Ordinal = uint32(o)
+	return nil
 }
 
 // By returns the run's rankings by question id.

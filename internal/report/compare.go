@@ -136,7 +136,9 @@ func againstFirst(systems [][]float64) []Comparison {
 	for i := range out {
 		low, high := bootstrap.Difference(i+1, 0, o.Level)
 		out[i] = Comparison{Difference: stats.Mean(systems[i+1]) - stats.Mean(systems[0]), Low: low, High: high}
-		out[i].Detectable = stats.SmallestDetectable(differences(systems[i+1], systems[0]), alpha, o.Power)
+		if d := stats.SmallestDetectable(differences(systems[i+1], systems[0]), alpha, o.Power); !math.IsNaN(d) {
+			out[i].Detectable = d
+		}
 		ps[i] = random.P(i+1, 0)
 	}
 	for i, p := range stats.Holm(ps) {

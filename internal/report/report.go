@@ -102,8 +102,9 @@ type Comparison struct {
 	// rows being looked at.
 	P float64 `json:"p"`
 	// Detectable is the smallest true difference that so many questions would
-	// show in four cases of five, from how much the differences vary.
-	Detectable float64 `json:"detectable"`
+	// show in four cases of five, from how much the differences vary; left out
+	// where a single question cannot say.
+	Detectable float64 `json:"detectable,omitempty"`
 	// Tell says that the data can tell the rows apart: P is below 0.05.
 	Tell bool `json:"tell"`
 }

@@ -118,7 +118,7 @@ func (s *Searcher) statsOf(term, depth int) *termStats {
 	var best topk.Collector
 	best.Reset(depth)
 	for at := s.x.starts[term]; at < s.x.starts[term+1]; at++ {
-		part := s.part(at)
+		part := s.part(at, s.x.docs[at])
 		st.most = max(st.most, part)
 		best.Push(axes.Hit{Ordinal: s.x.docs[at], Score: part})
 	}
@@ -130,7 +130,7 @@ func (s *Searcher) statsOf(term, depth int) *termStats {
 }
 
 // part is what a posting's term contributes to its document, but for the weight.
-func (s *Searcher) part(at uint64) float64 {
+func (s *Searcher) part(at uint64, doc uint32) float64 {
 	tf := float64(s.x.tf(at))
-	return float64(tf*s.scale) / (tf + s.norms[s.x.docs[at]])
+	return float64(tf*s.scale) / (tf + s.norms[doc])
 }

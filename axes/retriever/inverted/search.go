@@ -230,7 +230,7 @@ func (s *Searcher) complete(st *state, doc uint32, score float64, from int) floa
 func (s *Searcher) lookUp(t *queryTerm, doc uint32) float64 {
 	if t.has != nil {
 		if place, ok := t.has.find(doc); ok {
-			return float64(t.weight * s.part(t.from+place))
+			return float64(t.weight * s.part(t.from+place, doc))
 		}
 		return 0
 	}
@@ -238,7 +238,7 @@ func (s *Searcher) lookUp(t *queryTerm, doc uint32) float64 {
 	if len(t.docs) == 0 || t.docs[0] != doc {
 		return 0
 	}
-	return float64(t.weight * s.part(t.at))
+	return float64(t.weight * s.part(t.at, doc))
 }
 
 // gallop returns how many of the ascending docs come before doc.
