@@ -13,10 +13,10 @@ import (
 
 // BM25Params are the parameters of the kind bm25.
 type BM25Params struct {
-	Variant string  `hcl:"variant" default:"lucene" enum:"lucene|okapi" doc:"lucene: idf = ln(1 + (N - df + 0.5) / (df + 0.5)); okapi: as rank_bm25's BM25Okapi."`
-	K1      float64 `hcl:"k1" default:"-1" min:"-1" doc:"How slowly more occurrences of a term stop to matter; -1 is the variant's own: 1.2 for lucene, 1.5 for okapi."`
-	B       float64 `hcl:"b" default:"0.75" min:"0" max:"1" doc:"How much a document's length counts against it."`
-	Epsilon float64 `hcl:"epsilon" default:"0.25" min:"0" doc:"okapi only: a term in over half of the chunks gets this times the mean idf."`
+	Variant string  `hcl:"variant" at:"search" default:"lucene" enum:"lucene|okapi" doc:"lucene: idf = ln(1 + (N - df + 0.5) / (df + 0.5)); okapi: as rank_bm25's BM25Okapi."`
+	K1      float64 `hcl:"k1" at:"search" default:"-1" min:"-1" doc:"How slowly more occurrences of a term stop to matter; -1 is the variant's own: 1.2 for lucene, 1.5 for okapi."`
+	B       float64 `hcl:"b" at:"search" default:"0.75" min:"0" max:"1" doc:"How much a document's length counts against it."`
+	Epsilon float64 `hcl:"epsilon" at:"search" default:"0.25" min:"0" doc:"okapi only: a term in over half of the chunks gets this times the mean idf."`
 }
 
 var bm25 = axes.Define(axes.Meta{
