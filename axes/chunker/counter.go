@@ -9,8 +9,8 @@ import (
 
 	"raglab/axes"
 	"raglab/axes/chunker/segment"
-	"raglab/internal/param"
 	"raglab/internal/onnx"
+	"raglab/internal/param"
 	"raglab/internal/tokenizer"
 )
 

@@ -81,7 +81,7 @@ func dot(a, b []float32) float64 {
 // into windows, here its end is dropped.
 func TestEmbed_fixtureVectors(t *testing.T) {
 	t.Parallel()
-	for _, precision := range []string{"auto", "f32", "q4"} {
+	for _, precision := range []string{"f32", "q4"} {
 		t.Run(precision, func(t *testing.T) {
 			e := newEmbedder(t, 2, func(p *ONNXParams) { p.Precision = precision })
 			truncated, lowest := 0, 1.0

@@ -177,7 +177,7 @@ func (r remote) statusError(resp *http.Response) error {
 // meter reads and reports progress. It stops with the context.
 type meter struct {
 	r           io.Reader
-	ctx         context.Context //nolint:containedctx // lives as long as one copy
+	ctx         context.Context // of the one copy that the meter is made for
 	done, total int64
 	reported    int64
 	report      func(Event)
