@@ -79,8 +79,9 @@ type Outcomes struct {
 	Executed, Cached, Hits, Shared, Verified int
 	// Failures are the root causes, in the order of the graph. Stages that share
 	// the key of one that failed, and what needs any of them, are blocked.
-	Failures    []Failure
-	Different   []Failure // verification found another result
+	Failures  []Failure
+	Different []Failure // verification found another result
+	// Interrupted says that the context ended before the work.
 	Interrupted bool
 	// OverBudget says that the budget ended before the work.
 	OverBudget bool
@@ -117,11 +118,11 @@ func (e *Executor) Apply(ctx context.Context, plan *Plan) (*Outcomes, error) {
 	return r.out, nil
 }
 
-// count sums up, and brings what ended in some order or other into the graph's.
-func (o *Outcomes) count(how []Completion) {
-	left := false
+// count sums up, brings what ended in some order or other into the graph's, and
+// reports whether something was left undone for want of time.
+func (o *Outcomes) count(how []Completion) (left bool) {
 	for i, state := range o.State {
-		left = left || state == StateQueued
+		left = left || state == StateQueued || state == StateInterrupted
 		if state != StateDone {
 			continue
 		}
@@ -136,8 +137,8 @@ func (o *Outcomes) count(how []Completion) {
 			o.Hits++
 		}
 	}
-	o.OverBudget = o.OverBudget && left
 	inOrder := func(a, b Failure) int { return a.Stage.index - b.Stage.index }
 	slices.SortStableFunc(o.Failures, inOrder)
 	slices.SortStableFunc(o.Different, inOrder)
+	return left
 }

@@ -51,7 +51,7 @@ func (n node) label() string {
 func (g *Graph) joined() (nodes []node, edges [][2]int) {
 	place := map[string]int{}
 	at := func(s *Stage) int {
-		base, _, _ := strings.Cut(s.Address, "#")
+		base, _ := splitShard(s.Address)
 		i, ok := place[base]
 		if !ok {
 			i = len(nodes)

@@ -67,8 +67,7 @@ func (r *runner) runTask(ctx context.Context, j *job) {
 		r.events <- Event{Type: EventStart, Time: started, Stage: j.stage, Key: j.key, Reason: r.plan.Stages[j.stage.index].Reason, Attempt: j.attempt}
 	}
 	cpu := processCPU()
-	if err := j.stage.Kind.Run(ctx, t); err != nil {
-		j.err = err
+	if j.err = guarded(func() error { return j.stage.Kind.Run(ctx, t) }); j.err != nil {
 		r.diagnose(ctx, j)
 		return
 	}
@@ -111,6 +110,10 @@ func (r *runner) diagnose(ctx context.Context, j *job) {
 			// It came back: another process made it again.
 			j.err = Transient(j.err)
 		}
+	case !IsTransient(j.err):
+		// A decoder may have stumbled over damage before the end of an input,
+		// where it would have been told from its digest.
+		j.lost = r.inputsLost(ctx, j)
 	}
 }
 

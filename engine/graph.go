@@ -111,6 +111,16 @@ func matches(address, pattern string) bool {
 	return ok && (rest == "" || rest[0] == '[' || rest[0] == '#')
 }
 
+// splitShard splits an address into the stage's and the shard's part of it: "#"
+// and a number, or nothing.
+func splitShard(address string) (base, shard string) {
+	i := strings.LastIndexByte(address, '#')
+	if i < 0 || i == len(address)-1 || strings.Trim(address[i+1:], "0123456789") != "" {
+		return address, ""
+	}
+	return address[:i], address[i:]
+}
+
 // Closure returns, by index, the stages that the given ones need, themselves
 // included.
 func (g *Graph) Closure(roots []*Stage) []bool {

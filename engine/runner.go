@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"raglab/cache"
@@ -31,6 +30,7 @@ type runner struct {
 	locked   []*job             // another process has the key
 	delayed  int                // jobs that wait for their next attempt
 	toVerify []int32            // cached stages to make again
+	cut      bool               // verification of one was interrupted
 
 	done   chan *job
 	retry  chan *job
@@ -117,7 +117,9 @@ func (r *runner) run() {
 		r.loop()
 	}
 	close(r.over)
-	r.out.count(r.how)
+	left := r.out.count(r.how) || len(r.toVerify) > 0
+	r.out.Interrupted = r.ctx.Err() != nil && (left || r.cut)
+	r.out.OverBudget = r.out.OverBudget && left
 }
 
 // loop schedules until nothing is left that can run.
@@ -145,7 +147,7 @@ func (r *runner) loop() {
 			r.stopped, r.out.OverBudget = true, true
 		case <-interrupt:
 			interrupt = nil
-			r.stopped, r.out.Interrupted = true, true
+			r.stopped = true
 		}
 		r.dispatch()
 	}
@@ -268,7 +270,7 @@ func (r *runner) prepare(s *Stage) (*job, error) {
 
 // dispatch starts what fits. Results are verified with what nothing else wants.
 func (r *runner) dispatch() {
-	if r.stopped {
+	if r.stopped || r.ctx.Err() != nil {
 		return
 	}
 	for j := r.ready.take(r.free); j != nil; j = r.ready.take(r.free) {
@@ -291,11 +293,11 @@ func (r *runner) start(j *job, takes Resources, step func(*job)) {
 	r.running++
 	go func() {
 		ended := false
-		// A panic of a stage's function is its failure, so that one broken
-		// kind does not take the others' work with it.
+		// A panic is the stage's failure, so that one broken kind does not take
+		// the others' work with it.
 		defer func() {
 			if p := recover(); p != nil {
-				j.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+				j.err = panicError(p)
 			} else if !ended {
 				j.err = errors.New("the stage's function ended its goroutine")
 			}

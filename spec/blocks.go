@@ -119,6 +119,9 @@ func (l *loader) readGolden() {
 	b := l.single("golden")
 	if b != nil {
 		l.readGoldenBlock(b)
+	} else {
+		setDefaults(&l.e.goldenAsWritten)
+		l.e.Golden.Relevance, l.e.Golden.Unreachable = l.e.goldenAsWritten.Relevance, l.e.goldenAsWritten.Unreachable
 	}
 	g := l.e.Golden
 	if c := l.e.Corpus; g.File == "" && g.Queries == "" && g.Qrels == "" && !l.broken &&

@@ -22,7 +22,7 @@ func Example(c Catalog, factor string, k KindInfo) string {
 	case isSlot && len(lines) == 0:
 		text = fmt.Sprintf("fixed %q { use = %q }", factor, k.Name)
 	case isSlot:
-		text = fmt.Sprintf("fixed %q {\n%s\n}", factor, exampleBlock(fmt.Sprintf("option %q", k.Name), lines))
+		text = fmt.Sprintf("fixed %q {\n%s\n%s}", factor, exampleBlock(fmt.Sprintf("option %q", k.Name), lines), exampleLegs(c, factor, k))
 	case factor == sourceFactor:
 		text = exampleBlock(fmt.Sprintf("corpus %q", k.Name), lines)
 	default:
@@ -108,15 +108,39 @@ func exampleList(f param.Field) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// exampleRefs names two kinds of the factor referred to that refer to nothing.
-func exampleRefs(c Catalog, f param.Field) string {
+// exampleLegs are the legs that a kind's example refers to.
+func exampleLegs(c Catalog, factor string, k KindInfo) string {
+	var b strings.Builder
+	for _, f := range param.MustFields(k.Params()) {
+		if f.Ref != factor || f.Example != "" {
+			continue
+		}
+		for _, name := range exampleRefNames(c, f) {
+			fmt.Fprintf(&b, "leg %s {}\n", name)
+		}
+	}
+	return b.String()
+}
+
+// exampleRefNames are, quoted, two kinds of the factor referred to that refer to
+// nothing, or one where there is room for one.
+func exampleRefNames(c Catalog, f param.Field) []string {
+	most := 2
+	if f.Type.Kind() == reflect.String {
+		most = 1
+	}
 	var names []string
 	for _, k := range c.Kinds(f.Ref) {
 		refers := slices.ContainsFunc(param.MustFields(k.Params()), func(p param.Field) bool { return p.Ref != "" })
-		if !refers && len(names) < 2 {
+		if !refers && len(names) < most {
 			names = append(names, strconv.Quote(k.Name))
 		}
 	}
+	return names
+}
+
+func exampleRefs(c Catalog, f param.Field) string {
+	names := exampleRefNames(c, f)
 	if f.Type.Kind() == reflect.String && len(names) > 0 {
 		return names[0]
 	}

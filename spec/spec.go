@@ -109,6 +109,8 @@ type Experiment struct {
 	cross           *Cross
 	world           *world
 	eval            *evaluator
+	secrets         []string
+	sensitive       map[string]bool
 }
 
 // Factor is a slot of the pipeline, or a free number or string named by the user.

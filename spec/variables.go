@@ -44,6 +44,10 @@ func (l *loader) readVariables() {
 		declared[v.name] = v
 		order = append(order, v)
 	}
+	l.e.sensitive = map[string]bool{}
+	for _, v := range order {
+		l.e.sensitive[v.name] = v.sensitive
+	}
 	given := l.settings(declared)
 	for _, v := range order {
 		l.vars[v.name] = l.settle(v, given)
@@ -263,6 +267,9 @@ func (l *loader) hide(v cty.Value) {
 	_ = cty.Walk(unmarked, func(_ cty.Path, part cty.Value) (bool, error) {
 		if part.IsKnown() && !part.IsNull() && part.Type() == cty.String {
 			l.world.hide(part.AsString())
+			if len(part.AsString()) > 3 {
+				l.e.secrets = append(l.e.secrets, part.AsString())
+			}
 		}
 		return true, nil
 	})

@@ -13,6 +13,7 @@ import (
 type rules struct {
 	turkic bool // I and İ are the capitals of ı and i
 	strip  bool // without nonspacing marks, ґ as г, apostrophes dropped
+	cased  bool // words are what they are without, but keep their capitals
 
 	makesWord func(rune) bool
 	joiners   string
@@ -52,8 +53,11 @@ const (
 	special         // cannot be judged alone
 )
 
-// class returns the part that the folded character r plays.
+// class returns the part that the folded character c plays.
 func (r *rules) class(c rune) class {
+	if r.cased {
+		c = r.lowerRune(c)
+	}
 	switch {
 	case r.strip && strings.ContainsRune(apostrophes, c):
 		return joiner
@@ -86,6 +90,8 @@ func (r *rules) fold(dst []byte, s string, spare *[2][]byte) []byte {
 
 // lower appends s in lower case: the full mapping of the Unicode Standard,
 // section 3.13, with the condition Final_Sigma, after the language's own pairs.
+// If the rules keep capitals, only what the mapping does beyond single
+// characters is done, so that words begin and end where they would.
 func (r *rules) lower(dst, s []byte) []byte {
 	for i := 0; i < len(s); {
 		c, size := utf8.DecodeRune(s[i:])
@@ -94,8 +100,12 @@ func (r *rules) lower(dst, s []byte) []byte {
 			dst = append(dst, s[i])
 		case c == 'Σ' && finalSigma(s[:i], s[i+size:]):
 			dst = append(dst, "ς"...)
+		case c == 'İ' && !r.turkic && r.cased:
+			dst = append(dst, "I\u0307"...)
 		case c == 'İ' && !r.turkic:
 			dst = append(dst, "i\u0307"...)
+		case r.cased:
+			dst = append(dst, s[i:i+size]...)
 		default:
 			dst = utf8.AppendRune(dst, r.lowerRune(c))
 		}

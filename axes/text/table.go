@@ -42,14 +42,14 @@ func (r *rules) table() *entryTable {
 // change, and what lower-cases by context, is special.
 func (r *rules) entry(c rune, spare *[2][]byte) entry {
 	if c < utf8.RuneSelf {
-		return r.judge(r.lowerRune(c))
+		return r.judge(r.folded(c))
 	}
 	var utf [utf8.UTFMax]byte
 	s := utf[:utf8.EncodeRune(utf[:], c)]
 	if !norm.NFC.Properties(s).BoundaryBefore() || !norm.NFC.IsNormal(s) || c == 'Σ' || c == 'İ' && !r.turkic {
 		return newEntry(special, nil)
 	}
-	c = r.lowerRune(c)
+	c = r.folded(c)
 	if !r.strip {
 		return r.judge(c)
 	}
@@ -59,6 +59,14 @@ func (r *rules) entry(c rune, spare *[2][]byte) entry {
 		return newEntry(special, nil)
 	}
 	return r.judge(folded)
+}
+
+// folded is what a character alone becomes, marks aside.
+func (r *rules) folded(c rune) rune {
+	if r.cased {
+		return c
+	}
+	return r.lowerRune(c)
 }
 
 // judge returns the entry of a folded character.

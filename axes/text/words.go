@@ -231,14 +231,20 @@ func (w *words) keep(term []byte, emit func([]byte)) {
 		emit(term)
 		return
 	}
-	if _, stopped := w.stop[string(term)]; stopped {
-		return
-	}
-	if w.minLength > 1 && utf8.RuneCount(term) < w.minLength {
+	if !w.wanted(term) {
 		return
 	}
 	if w.cut > 0 {
 		term = firstRunes(term, w.cut)
 	}
 	emit(term)
+}
+
+// wanted reports whether neither the stop list nor the shortest length keeps a
+// word out.
+func (w *words) wanted(term []byte) bool {
+	if _, stopped := w.stop[string(term)]; stopped {
+		return false
+	}
+	return w.minLength <= 1 || utf8.RuneCount(term) >= w.minLength
 }

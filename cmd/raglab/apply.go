@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"strconv"
 	"strings"
@@ -86,15 +87,16 @@ func runApply(ctx context.Context, t terminal, argv []string) int {
 	if err != nil {
 		return exitOfFlags(err)
 	}
-	view, err := newApplyView(t, a)
-	if err != nil {
-		return t.fail("apply", err)
-	}
 	path, saved, err := a.savedOrSpec(t, rest)
 	if err != nil {
 		return t.fail("apply", err)
 	}
 	exp, diags := a.load(path)
+	t = t.hiding(exp)
+	view, err := newApplyView(t, a)
+	if err != nil {
+		return t.fail("apply", err)
+	}
 	t.showDiagnostics(exp, diags)
 	if diags.HasErrors() {
 		return exitError
@@ -120,8 +122,8 @@ func runApply(ctx context.Context, t terminal, argv []string) int {
 	return a.apply(ctx, t, view, s)
 }
 
-// savedOrSpec tells a saved plan from a spec. A plan brings the variables and
-// the selection it was made with.
+// savedOrSpec tells a saved plan from a spec. A plan brings the variables, but
+// sensitive ones, and the selection it was made with.
 func (a *applyArgs) savedOrSpec(t terminal, rest []string) (string, *workspace.SavedPlan, error) {
 	path, err := a.specOrLast(t, rest)
 	if err != nil {
@@ -138,7 +140,8 @@ func (a *applyArgs) savedOrSpec(t terminal, rest []string) (string, *workspace.S
 	if err != nil {
 		return "", nil, err
 	}
-	a.vars, a.varFiles, a.Selection = saved.Vars, saved.VarFiles, saved.Selection
+	maps.Copy(a.vars, saved.Vars)
+	a.varFiles, a.Selection = saved.VarFiles, saved.Selection
 	return saved.Spec, saved, nil
 }
 
@@ -146,7 +149,7 @@ func (a *applyArgs) apply(ctx context.Context, t terminal, view applyView, s *wo
 	if err := s.Prepare(ctx); err != nil {
 		return t.fail("apply", err)
 	}
-	for {
+	for lost := 0; ; {
 		plan, err := s.Plan(ctx, a.Selection)
 		if err != nil {
 			return t.fail("apply", err)
@@ -165,13 +168,23 @@ func (a *applyArgs) apply(ctx context.Context, t terminal, view applyView, s *wo
 		if more {
 			continue
 		}
-		if err := a.results(ctx, view, s, plan, out); err != nil {
-			return t.fail("apply", err)
+		err = a.results(ctx, view, s, plan, out)
+		if errors.As(err, new(*engine.LostInputError)) && lost < maxLost {
+			// A result was damaged; it is set aside and will be made again.
+			lost++
+			continue
 		}
 		view.failures(out)
-		return applyExit(out)
+		if code := applyExit(out); err == nil || code == exitInterrupted {
+			return code
+		}
+		return t.fail("apply", err)
 	}
 }
+
+// maxLost bounds how often an apply begins anew because a result that it is about
+// to show is damaged.
+const maxLost = 3
 
 // once applies one plan. The outcomes are nil when the apply itself could not go
 // on.
@@ -194,7 +207,8 @@ func complete(plan *engine.Plan, out *engine.Outcomes) bool {
 }
 
 // results writes the outputs and shows the tables. Results that are partial are
-// shown and not written: a file must not pass for the whole experiment.
+// shown and not written: a file must not pass for the whole experiment. The
+// error is for outputs that could not be written; the others are.
 func (a *applyArgs) results(ctx context.Context, view applyView, s *workspace.Session, plan *engine.Plan, out *engine.Outcomes) error {
 	ctx = context.WithoutCancel(ctx)
 	r, err := s.Report(ctx, out)
@@ -206,17 +220,19 @@ func (a *applyArgs) results(ctx context.Context, view applyView, s *workspace.Se
 		r.Notes = append(r.Notes, "The results are partial.")
 	}
 	var written []writtenOutput
+	var errs []error
 	if whole {
 		for _, o := range s.Outputs {
 			changed, err := report.Write(o, r)
 			if err != nil {
-				return err
+				errs = append(errs, err)
+				continue
 			}
 			written = append(written, writtenOutput{o.Path(), changed})
 		}
 	}
 	view.results(r, written, whole)
-	return nil
+	return errors.Join(errs...)
 }
 
 // writtenOutput is an output's file, and whether it changed.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +17,6 @@ import (
 type applyTTY struct {
 	applyHuman
 	locked
-	file    *os.File
 	kinds   []*kindProgress
 	started time.Time
 	total   time.Duration // by earlier measurements
@@ -40,16 +38,22 @@ type kindProgress struct {
 	spent, left time.Duration
 }
 
-func newApplyTTY(h applyHuman, f *os.File) *applyTTY {
-	return &applyTTY{applyHuman: h, file: f, now: time.Now}
+func newApplyTTY(h applyHuman) *applyTTY {
+	return &applyTTY{applyHuman: h, now: time.Now}
 }
 
 func (v *applyTTY) begin(s *workspace.Session, p *engine.Plan) {
 	fmt.Fprint(v.err, crossLine(s.Experiment))
 	fmt.Fprintln(v.err, summaryLine(workspace.Summarise(p), s.Experiment.Budget.Seconds))
+	v.expect(p)
 	// A staged cross is applied several times with one view.
-	v.started, v.kinds = v.now(), nil
 	v.done, v.ended = make(chan struct{}), make(chan struct{})
+	go v.keepDrawing()
+}
+
+// expect takes over what a plan says is to be done.
+func (v *applyTTY) expect(p *engine.Plan) {
+	v.started, v.kinds = v.now(), nil
 	for i := range p.Stages {
 		ps := &p.Stages[i]
 		if ps.Outcome == engine.WillRun || ps.Outcome == engine.Maybe {
@@ -58,7 +62,6 @@ func (v *applyTTY) begin(s *workspace.Session, p *engine.Plan) {
 			k.left += ps.Estimate
 		}
 	}
-	go v.keepDrawing()
 }
 
 func (v *applyTTY) kind(name string) *kindProgress {
@@ -129,7 +132,7 @@ func (v *applyTTY) end(out *engine.Outcomes) {
 func (v *applyTTY) draw(last bool) {
 	v.Lock()
 	defer v.Unlock()
-	width, height, err := term.GetSize(int(v.file.Fd()))
+	width, height, err := term.GetSize(int(v.screen.Fd()))
 	if err != nil {
 		width, height = 80, 24
 	}
@@ -153,15 +156,18 @@ func (v *applyTTY) draw(last bool) {
 	if last {
 		v.drawn = 0
 	}
-	fmt.Fprint(v.file, b.String())
+	fmt.Fprint(v.err, b.String())
 }
 
 func clipWidth(s string, width int) string {
 	r := []rune(s)
-	if len(r) > width {
-		return string(r[:max(0, width-1)]) + "…"
+	switch {
+	case len(r) <= width:
+		return s
+	case width < 1:
+		return ""
 	}
-	return s
+	return string(r[:width-1]) + "…"
 }
 
 // tree is what is drawn: a line for each kind, with those that run below it.
@@ -181,24 +187,28 @@ func (v *applyTTY) tree(width int) []string {
 		}
 	}
 	head := fmt.Sprintf("%s %d/%d stages, %s", bar(finished, planned, min(40, width/3)), finished, planned, rounded(now.Sub(v.started).Seconds()))
-	if eta := v.eta(now, finished, planned); eta > 0 {
+	if eta := v.eta(now); eta > 0 {
 		head += ", about " + rounded(eta.Seconds()) + " left"
 	}
 	return append([]string{head}, lines...)
 }
 
-// eta goes by earlier measurements where there are any, else by the stages done.
-func (v *applyTTY) eta(now time.Time, finished, planned int) time.Duration {
+// eta is how long the rest may take: by earlier measurements where there are
+// any, else by the stages done; 0 when nothing is known.
+func (v *applyTTY) eta(now time.Time) time.Duration {
 	var left time.Duration
+	finished, remaining := 0, 0
 	for _, k := range v.kinds {
+		rest := max(0, k.planned-k.finished-k.failed)
+		finished, remaining = finished+k.finished, remaining+rest
 		if k.planned > 0 {
-			left += k.left * time.Duration(k.planned-min(k.finished, k.planned)) / time.Duration(k.planned)
+			left += k.left * time.Duration(rest) / time.Duration(k.planned)
 		}
 	}
 	if left > 0 || finished == 0 {
 		return left
 	}
-	return now.Sub(v.started) * time.Duration(planned-finished) / time.Duration(finished)
+	return now.Sub(v.started) * time.Duration(remaining) / time.Duration(finished)
 }
 
 func (k *kindProgress) sign() string {

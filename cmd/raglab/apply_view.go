@@ -1,13 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"sync"
-
-	"golang.org/x/term"
 
 	"raglab/engine"
 	"raglab/engine/workspace"
@@ -35,16 +34,15 @@ func newApplyView(t terminal, a applyArgs) (applyView, error) {
 	human := applyHuman{terminal: t}
 	switch mode {
 	case "auto":
-		if f, ok := t.err.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("CI") == "" {
-			return newApplyTTY(human, f), nil
+		if t.screen != nil && os.Getenv("CI") == "" {
+			return newApplyTTY(human), nil
 		}
 		return newApplyPlain(human), nil
 	case "tty":
-		f, ok := t.err.(*os.File)
-		if !ok || !term.IsTerminal(int(f.Fd())) {
-			return nil, fmt.Errorf("-progress=tty needs a terminal on standard error")
+		if t.screen == nil {
+			return nil, errors.New("-progress=tty needs a terminal on standard error")
 		}
-		return newApplyTTY(human, f), nil
+		return newApplyTTY(human), nil
 	case "plain":
 		return newApplyPlain(human), nil
 	case "quiet":
@@ -60,8 +58,10 @@ type applyHuman struct{ terminal }
 func (v applyHuman) results(r *report.Report, written []writtenOutput, complete bool) {
 	if !measured(r) {
 		fmt.Fprintln(v.out, "No configuration is measured.")
-	} else if err := report.WriteText(v.out, r.Tables()); err != nil {
-		v.warn(err.Error())
+	} else {
+		var b strings.Builder
+		_ = report.WriteText(&b, r.Tables()) // a Builder takes all
+		fmt.Fprint(v.out, b.String())
 	}
 	for _, n := range r.Notes {
 		fmt.Fprintln(v.out, "\n"+n)
@@ -89,26 +89,36 @@ func measured(r *report.Report) bool {
 
 // failures tells each root cause once, at the end.
 func (v applyHuman) failures(out *engine.Outcomes) {
+	for _, p := range failureTexts(out) {
+		fmt.Fprintln(v.err, "\n"+p)
+	}
+}
+
+// failureTexts says in paragraphs what kept an apply from completing.
+func failureTexts(out *engine.Outcomes) []string {
+	var texts []string
 	for _, c := range causesOf(out.Different) {
-		fmt.Fprintf(v.err, "\nDifferent: %s\n%s\n", c.where(), indented(c.text))
+		texts = append(texts, "Different: "+c.where()+"\n"+indented(c.text))
 	}
 	causes := causesOf(out.Failures)
 	for _, c := range causes {
-		fmt.Fprintf(v.err, "\nError: %s\n%s\n", c.where(), indented(c.text))
+		texts = append(texts, "Error: "+c.where()+"\n"+indented(c.text))
 	}
 	if n := countState(out, engine.StateBlocked); n > 0 {
-		which := "what failed"
-		if len(causes) == 1 {
+		which := "them"
+		if len(causes) == 1 && len(causes[0].stages) == 1 {
 			which = "it"
 		}
-		fmt.Fprintf(v.err, "\n%s for need of %s.\n", plural(n, "stage did", "stages did")+" not run", which)
+		texts = append(texts, fmt.Sprintf("%s %s did not run.", plural(n, "stage that needs", "stages that need"), which))
 	}
+	const goesOn = " What was finished is kept; raglab apply goes on from here."
 	if out.Interrupted {
-		fmt.Fprintln(v.err, "\nInterrupted. What was finished is kept; raglab apply goes on from here.")
+		texts = append(texts, "Interrupted."+goesOn)
 	}
 	if out.OverBudget {
-		fmt.Fprintln(v.err, "\nThe budget of seconds is spent. What was finished is kept; raglab apply goes on from here.")
+		texts = append(texts, "The budget of seconds is spent."+goesOn)
 	}
+	return texts
 }
 
 // cause is a failure and the stages that it befell.
@@ -205,6 +215,12 @@ func (v *applyQuiet) event(e engine.Event) {
 
 func (*applyQuiet) end(*engine.Outcomes) {}
 
+func (v *applyQuiet) failures(out *engine.Outcomes) {
+	if texts := failureTexts(out); len(texts) > 0 {
+		fmt.Fprintln(v.err, strings.Join(texts, "\n\n"))
+	}
+}
+
 // applyJSON shows an apply to a program.
 type applyJSON struct{ *events }
 
@@ -264,9 +280,14 @@ func eventText(e engine.Event) string {
 		}
 		return fmt.Sprintf("%s: %d of %d %s", e.Stage.Address, e.Done, e.Total, e.Unit)
 	case engine.EventWaiting:
-		return fmt.Sprintf("%s: waiting for process %d of %s on %s (%s)", e.Stage.Address, e.Holder.PID, e.Holder.User, e.Holder.Host, e.Holder.Command)
+		return fmt.Sprintf("%s: waiting for %s", e.Stage.Address, e.Holder)
 	case engine.EventBlocked:
 		return e.Stage.Address + ": needs " + e.Message
+	case engine.EventVerified:
+		if e.Err != nil {
+			return e.Stage.Address + ": made again, different"
+		}
+		return e.Stage.Address + ": made again, the same"
 	}
 	text := e.Stage.Address
 	if e.Err != nil {

@@ -119,33 +119,60 @@ func (a cacheArgs) show(t terminal, c *cache.Local, v any, lines []string) error
 	return nil
 }
 
+// tallies are the rows in which a cache's contents are shown.
+func tallies(u cache.Usage) []struct {
+	name  string
+	tally cache.Tally
+} {
+	return []struct {
+		name  string
+		tally cache.Tally
+	}{
+		{"results", u.Records},
+		{"blobs", u.Blobs},
+		{"embeddings", u.Memo},
+		{"run logs", u.Runs},
+		{"states", u.States},
+		{"set aside", u.Quarantine},
+		{"unfinished", u.Drafts},
+		{"together", u.Total()},
+	}
+}
+
 func tallyLine(name string, n cache.Tally) string {
-	return fmt.Sprintf("  %-11s %8d  %s", name, n.Count, sizeText(n.Bytes))
+	return fmt.Sprintf("  %-11s %8d  %8s", name, n.Count, sizeText(n.Bytes))
 }
 
 func usageLines(u cache.Usage) []string {
-	return []string{
-		tallyLine("results", u.Records), tallyLine("blobs", u.Blobs), tallyLine("embeddings", u.Memo), tallyLine("run logs", u.Runs),
-		tallyLine("states", u.States), tallyLine("set aside", u.Quarantine), tallyLine("unfinished", u.Drafts), tallyLine("together", u.Total()),
+	var lines []string
+	for _, t := range tallies(u) {
+		lines = append(lines, tallyLine(t.name, t.tally))
 	}
+	return lines
 }
 
+// gcLines shows what there was beside what went.
 func gcLines(r cache.GCReport, dry bool) []string {
-	verb := "removed:"
+	verb := "removed"
 	if dry {
-		verb = "would remove:"
+		verb = "would go"
 	}
-	lines := append([]string{"held:"}, usageLines(r.Before)...)
-	return append(append(lines, verb), usageLines(r.Removed)...)
+	lines := []string{fmt.Sprintf("  %-11s %18s  %20s", "", "held", verb)}
+	removed := tallies(r.Removed)
+	for i, t := range tallies(r.Before) {
+		gone := removed[i].tally
+		lines = append(lines, fmt.Sprintf("%s  %10d  %8s", tallyLine(t.name, t.tally), gone.Count, sizeText(gone.Bytes)))
+	}
+	return lines
 }
 
 func verifyLines(r cache.VerifyReport) []string {
 	lines := []string{tallyLine("results", r.Records), tallyLine("blobs", r.Blobs), tallyLine("embeddings", r.Segments)}
 	for _, b := range r.Bad {
-		lines = append(lines, "  damaged: "+b.Error())
+		lines = append(lines, "  "+b.Error())
 	}
 	for _, k := range r.Incomplete {
-		lines = append(lines, "  incomplete, will be made again: "+k.Short())
+		lines = append(lines, "  result "+k.Short()+" is incomplete and will be made again")
 	}
 	if len(r.Bad) == 0 {
 		lines = append(lines, "Nothing is damaged.")
@@ -172,15 +199,18 @@ func (a cacheArgs) pin(ctx context.Context, t terminal, c *cache.Local, word str
 	return nil
 }
 
+// parseAge reads a duration, in which days count too.
 func parseAge(s string) (time.Duration, error) {
+	age, err := time.ParseDuration(s)
 	if days, ok := strings.CutSuffix(s, "d"); ok {
-		n, err := strconv.ParseFloat(days, 64)
-		if err != nil || n < 0 {
-			return 0, fmt.Errorf("%q is not a time such as 30d or 720h", s)
-		}
-		return time.Duration(n * 24 * float64(time.Hour)), nil
+		var n float64
+		n, err = strconv.ParseFloat(days, 64)
+		age = time.Duration(n * 24 * float64(time.Hour))
 	}
-	return time.ParseDuration(s)
+	if err != nil || age < 0 {
+		return 0, fmt.Errorf("%q is not a time such as 30d or 720h", s)
+	}
+	return age, nil
 }
 
 var sizeUnits = []struct {
@@ -202,9 +232,9 @@ func parseSize(s string) (int64, error) {
 
 func sizeText(n int64) string {
 	for _, u := range sizeUnits {
-		if float64(n) >= u.bytes {
+		if u.bytes > 1 && float64(n) >= u.bytes {
 			return fmt.Sprintf("%.1f %s", float64(n)/u.bytes, u.name)
 		}
 	}
-	return "0 B"
+	return fmt.Sprintf("%d B", n)
 }

@@ -26,9 +26,14 @@ var eventTypes = []string{
 }
 
 func newEvents(w io.Writer) *events {
-	e := &events{hclog.New(&hclog.LoggerOptions{Name: "raglab", Level: hclog.Info, Output: w, JSONFormat: true})}
+	e := (*events)(nil).to(w)
 	e.log.Info("raglab "+version, "type", "version", "raglab", version, "events", eventsVersion)
 	return e
+}
+
+// to goes on with events elsewhere.
+func (*events) to(w io.Writer) *events {
+	return &events{hclog.New(&hclog.LoggerOptions{Name: "raglab", Level: hclog.Info, Output: w, JSONFormat: true})}
 }
 
 // asked makes a terminal tell everything in events when the arguments ask for

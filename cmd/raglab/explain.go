@@ -6,6 +6,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"raglab/cache"
 	"raglab/engine"
@@ -73,6 +78,9 @@ type explained struct {
 }
 
 func explainKey(ctx context.Context, c *cache.Local, prefix string) (explained, error) {
+	if strings.Trim(prefix, "0123456789abcdef") != "" {
+		return explained{}, fmt.Errorf("%q is no beginning of a key, which is 64 hexadecimal digits", prefix)
+	}
 	keys, err := c.Keys(ctx, prefix)
 	if err != nil {
 		return explained{}, err
@@ -103,7 +111,51 @@ func (x explained) write(t terminal) {
 	for _, o := range x.Outputs {
 		fmt.Fprintf(t.out, "output   %s = %s (%d bytes)\n", o.Name, o.Digest, o.Size)
 	}
-	fmt.Fprintf(t.out, "made     %s\nmeasured %s\n", x.Provenance, x.Measurements)
+	x.writeMaking(t)
+}
+
+// writeMaking says who made the result and what was observed meanwhile.
+func (x explained) writeMaking(t terminal) {
+	var made struct {
+		Started time.Time         `json:"started"`
+		WallMS  float64           `json:"wall_ms"`
+		CPUMS   float64           `json:"cpu_ms"`
+		By      map[string]string `json:"by"`
+	}
+	if json.Unmarshal(x.Provenance, &made) == nil {
+		fmt.Fprintf(t.out, "made     %s in %s ms", made.Started.Local().Format(time.DateTime), shortNumber(made.WallMS))
+		if made.CPUMS > 0 {
+			fmt.Fprintf(t.out, ", %s ms of processors", shortNumber(made.CPUMS))
+		}
+		fmt.Fprintf(t.out, ", by %s (raglab %s)\n", made.By["command"], made.By["version"])
+		fmt.Fprintf(t.out, "on       %s, %s, %s, %s threads\n", made.By["host"], made.By["machine"], made.By["os"], made.By["threads"])
+	}
+	var values map[string]json.RawMessage
+	if json.Unmarshal(x.Measurements, &values) != nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		fmt.Fprintf(t.out, "measured %s = %s\n", name, brief(values[name]))
+	}
+}
+
+func shortNumber(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
+
+// brief is a value on one line: an object or list of many values as their number.
+func brief(v json.RawMessage) string {
+	const most = 60
+	if len(v) <= most {
+		return string(v)
+	}
+	var object map[string]json.RawMessage
+	var list []json.RawMessage
+	switch {
+	case json.Unmarshal(v, &object) == nil:
+		return fmt.Sprintf("%d values (see -json)", len(object))
+	case json.Unmarshal(v, &list) == nil:
+		return fmt.Sprintf("%d values (see -json)", len(list))
+	}
+	return string(v)
 }
 
 func explainJSON(t terminal, found []explained) int {

@@ -34,6 +34,7 @@ func runGraph(ctx context.Context, t terminal, argv []string) int {
 		return t.fail("graph", err)
 	}
 	exp, diags := a.load(path)
+	t = t.hiding(exp)
 	t.showDiagnostics(exp, diags)
 	if diags.HasErrors() {
 		return exitError

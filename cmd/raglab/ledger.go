@@ -1,14 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"raglab/cache"
 	"raglab/engine"
 )
 
-// lastKeys are the keys of the results that an experiment's last apply left.
+// lastKeys are the keys, each once, of the results that an experiment's last apply left.
 func lastKeys(c *cache.Local, experiment string) ([]cache.Key, error) {
 	raw, err := c.State(experiment).Read("ledger")
 	if errors.Is(err, cache.ErrNotFound) {
@@ -25,5 +27,6 @@ func lastKeys(c *cache.Local, experiment string) ([]cache.Key, error) {
 	for _, e := range l {
 		keys = append(keys, e.Key)
 	}
-	return keys, nil
+	slices.SortFunc(keys, func(a, b cache.Key) int { return bytes.Compare(a[:], b[:]) })
+	return slices.Compact(keys), nil
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"raglab/cache"
 	"raglab/engine/workspace"
@@ -68,29 +69,70 @@ func runLog(_ context.Context, t terminal, argv []string) int {
 	return exitOK
 }
 
+// listed is a run in the list of runs.
+type listed struct {
+	Type       string             `json:"type"` // "run"
+	Experiment string             `json:"experiment"`
+	ID         string             `json:"id"`
+	State      string             `json:"state"`
+	Begin      workspace.LogLine  `json:"begin"`
+	End        *workspace.LogLine `json:"end,omitempty"`
+}
+
 // list shows one line for each run.
 func (a logArgs) list(t terminal, c *cache.Local, experiments []string) error {
-	if len(experiments) == 0 {
+	all := len(experiments) == 0
+	if all {
 		var err error
 		if experiments, err = c.Experiments(); err != nil {
 			return err
 		}
 	}
+	var runs []listed
+	width := 0
 	for _, e := range experiments {
-		runs, err := c.Runs(e)
+		found, err := listRuns(t, c, e)
 		if err != nil {
 			return err
 		}
-		for _, r := range runs {
-			l, err := readRunLog(c, e, r.ID)
-			if err != nil {
-				t.warn(err.Error())
-				continue
-			}
-			fmt.Fprintf(t.out, "%s %s  %s  %s\n", e, r.ID, l.Begin.Time.Local().Format(time.DateTime), runState(l))
+		if len(found) > 0 {
+			width = max(width, utf8.RuneCountInString(e))
 		}
+		runs = append(runs, found...)
+	}
+	if len(runs) == 0 && !all {
+		return fmt.Errorf("there is no run of %s", experiments[0])
+	}
+	slices.SortStableFunc(runs, func(x, y listed) int { return cmp.Compare(y.ID, x.ID) })
+	enc := json.NewEncoder(t.out)
+	for _, r := range runs {
+		if a.json {
+			if err := enc.Encode(r); err != nil {
+				return err
+			}
+			continue
+		}
+		fmt.Fprintf(t.out, "%-*s %s  %s  %s\n", width, r.Experiment, r.ID, r.Begin.Time.Local().Format(time.DateTime), r.State)
 	}
 	return nil
+}
+
+// listRuns reads the logs of an experiment. One that cannot be read is told of.
+func listRuns(t terminal, c *cache.Local, experiment string) ([]listed, error) {
+	runs, err := c.Runs(experiment)
+	if err != nil {
+		return nil, err
+	}
+	var out []listed
+	for _, r := range runs {
+		l, err := readRunLog(c, experiment, r.ID)
+		if err != nil {
+			t.warn(err.Error())
+			continue
+		}
+		out = append(out, listed{"run", experiment, r.ID, runState(l), l.Begin, l.End})
+	}
+	return out, nil
 }
 
 // runState is how a run ended, in words.

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/hashicorp/go-hclog"
+	"golang.org/x/term"
 
 	"raglab/cache"
 	"raglab/spec"
@@ -54,6 +55,8 @@ type terminal struct {
 	out io.Writer
 	err io.Writer
 	log hclog.Logger
+	// screen is standard error when it is a terminal.
+	screen *os.File
 	// events, when set, takes all that would be told to a person.
 	events *events
 }
@@ -62,6 +65,9 @@ func main() { os.Exit(run()) }
 
 func run() int {
 	t := terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		t.screen = os.Stderr
+	}
 	t.log = hclog.New(&hclog.LoggerOptions{Name: "raglab", Level: logLevel(), Output: os.Stderr})
 	ctx, stop := interruptible()
 	defer stop()
@@ -102,19 +108,27 @@ func dispatch(ctx context.Context, t terminal, args []string) int {
 	if len(args) == 0 || slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]) {
 		return help(t, args)
 	}
+	if c, ok := findCommand(t, args[0]); ok {
+		return c.run(ctx, t, args[1:])
+	}
+	return exitError
+}
+
+// findCommand finds a command, or says that it is not there.
+func findCommand(t terminal, name string) (command, bool) {
 	var names []string
 	for _, c := range commands() {
-		if c.name == args[0] {
-			return c.run(ctx, t, args[1:])
+		if c.name == name {
+			return c, true
 		}
 		names = append(names, c.name)
 	}
-	fmt.Fprintf(t.err, "raglab: there is no command %q", args[0])
-	if near := spec.Suggest(args[0], names); near != "" {
+	fmt.Fprintf(t.err, "raglab: there is no command %q", name)
+	if near := spec.Suggest(name, names); near != "" {
 		fmt.Fprintf(t.err, "; did you mean %q?", near)
 	}
 	fmt.Fprintln(t.err, "\nraglab help lists the commands.")
-	return exitError
+	return command{}, false
 }
 
 const intro = `raglab measures which choices in a retrieval pipeline matter.
@@ -125,12 +139,12 @@ Usage: raglab COMMAND [ARGUMENTS]
 
 func help(t terminal, args []string) int {
 	if len(args) > 1 {
-		for _, c := range commands() {
-			if c.name == args[1] {
-				fmt.Fprint(t.out, c.help)
-				return exitOK
-			}
+		c, ok := findCommand(t, args[1])
+		if !ok {
+			return exitError
 		}
+		fmt.Fprint(t.out, c.help)
+		return exitOK
 	}
 	fmt.Fprint(t.out, intro)
 	for _, c := range commands() {

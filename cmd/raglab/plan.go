@@ -66,6 +66,7 @@ func runPlan(ctx context.Context, t terminal, argv []string) int {
 		return t.fail("plan", err)
 	}
 	exp, diags := a.load(path)
+	t = t.hiding(exp)
 	t.showDiagnostics(exp, diags)
 	if diags.HasErrors() {
 		return exitError

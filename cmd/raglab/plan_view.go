@@ -44,20 +44,33 @@ const partialWarning = "Warning: only the targets are planned; results will be p
 // crossLine tells the size of the cross and what became of its combinations.
 func crossLine(e *spec.Experiment) string {
 	var factors []string
+	all := 1
 	for _, f := range e.Factors {
 		if len(f.Options) > 1 {
 			factors = append(factors, fmt.Sprintf("%s %d", f.Name, len(f.Options)))
+			all *= len(f.Options)
 		}
 	}
-	size := "one configuration"
-	if len(factors) > 0 {
-		size = strings.Join(factors, " × ")
+	if len(factors) == 0 {
+		return e.Name + ": one configuration\n"
 	}
 	a := e.Cross().Accounting
-	line := fmt.Sprintf("%s: %s", e.Name, size)
-	if len(factors) > 0 {
-		line += fmt.Sprintf(" = %d combinations", a.Product)
+	line := fmt.Sprintf("%s: %s = %d combinations", e.Name, strings.Join(factors, " × "), all)
+	if a.Product != all {
+		// A cross that is not full.
+		line += fmt.Sprintf(", of which %d", a.Product)
 	}
+	if a.Kept < a.Product {
+		line += ": " + accounts(a)
+	}
+	if a.Included > 0 {
+		line += fmt.Sprintf("; %d included", a.Included)
+	}
+	return line + "\n"
+}
+
+// accounts says what became of combinations, without what became of none.
+func accounts(a spec.Accounting) string {
 	var parts []string
 	for _, n := range []struct {
 		count int
@@ -67,13 +80,7 @@ func crossLine(e *spec.Experiment) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n.count, n.what))
 		}
 	}
-	if a.Kept < a.Product {
-		line += ": " + strings.Join(parts, ", ")
-	}
-	if a.Included > 0 {
-		line += fmt.Sprintf("; %d included", a.Included)
-	}
-	return line + "\n"
+	return strings.Join(parts, ", ")
 }
 
 // planLine is one or more stages with the same outcome and reason.
@@ -87,11 +94,20 @@ type planLine struct {
 }
 
 func newPlanLine(address string, o engine.Outcome, r engine.Reason, note string, f *engine.Forecast) *planLine {
-	l := &planLine{address: address, outcome: o, reason: r.String(), note: note, stages: 1}
+	l := &planLine{address: address, outcome: o, reason: reasonText(r), note: note, stages: 1}
 	if f != nil {
 		l.fresh, l.total, l.unit = f.New, f.Total, f.Unit
 	}
 	return l
+}
+
+// reasonText is the reason in words, without the key of a result that is missing
+// or damaged: a key tells a reader nothing and sets apart what is alike.
+func reasonText(r engine.Reason) string {
+	if strings.HasPrefix(r.Field, "record ") {
+		r.Field = "record"
+	}
+	return r.String()
 }
 
 // kind is the word that the address begins with.

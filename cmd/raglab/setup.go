@@ -35,6 +35,7 @@ func runSetup(ctx context.Context, t terminal, argv []string) int {
 		return t.fail("setup", err)
 	}
 	exp, diags := a.load(path)
+	t = t.hiding(exp)
 	t.showDiagnostics(exp, diags)
 	if diags.HasErrors() {
 		return exitError

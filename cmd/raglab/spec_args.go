@@ -156,9 +156,9 @@ func (t terminal) showDiagnostics(exp *spec.Experiment, diags hcl.Diagnostics) {
 		files = exp.Files
 	}
 	width, color := 100, false
-	if f, ok := t.err.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if t.screen != nil {
 		color = os.Getenv("NO_COLOR") == ""
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+		if w, _, err := term.GetSize(int(t.screen.Fd())); err == nil {
 			width = w
 		}
 	}

@@ -37,6 +37,7 @@ func runValidate(_ context.Context, t terminal, argv []string) int {
 		return t.fail("validate", err)
 	}
 	exp, diags := a.load(path)
+	t = t.hiding(exp)
 	code := exitOK
 	if diags.HasErrors() {
 		code = exitError

@@ -2,7 +2,6 @@ package artifact
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -74,9 +73,11 @@ func ReadRun(b []byte) (Run, error) {
 	var run Run
 	seen := map[string]bool{}
 	last := ""
-	for n := 1; len(b) > 0; n++ {
-		line, rest, whole := bytes.Cut(b, []byte("\n"))
-		b = rest
+	// Names are parts of one string, not strings of their own.
+	text := string(b)
+	for n := 1; text != ""; n++ {
+		line, rest, whole := strings.Cut(text, "\n")
+		text = rest
 		var f fields
 		if !whole {
 			return Run{}, fmt.Errorf("read run, line %d: it is cut short", n)
@@ -84,8 +85,8 @@ func ReadRun(b []byte) (Run, error) {
 		if err := f.parse(line); err != nil {
 			return Run{}, fmt.Errorf("read run, line %d: %w", n, err)
 		}
-		if len(run.Questions) == 0 || string(f.question) != last {
-			last = string(f.question)
+		if len(run.Questions) == 0 || f.question != last {
+			last = f.question
 			if err := run.begin(last, seen); err != nil {
 				return Run{}, fmt.Errorf("read run, line %d: %w", n, err)
 			}
@@ -117,38 +118,35 @@ func (r *Run) begin(escaped string, seen map[string]bool) error {
 
 // fields are a run's line.
 type fields struct {
-	question []byte // escaped
+	question string // escaped
 	chunk    string
 	rank     int
 	hit      axes.Hit
 }
 
-func (f *fields) parse(line []byte) error {
-	var part [6][]byte
-	n := 0
-	for p := range bytes.SplitSeq(line, []byte(" ")) {
-		if n < len(part) {
-			part[n] = p
+func (f *fields) parse(line string) error {
+	var part [6]string
+	for i := range part {
+		var more bool
+		part[i], line, more = strings.Cut(line, " ")
+		if more != (i < len(part)-1) {
+			return fmt.Errorf("it has not %d fields", len(part))
 		}
-		n++
-	}
-	if n != len(part) {
-		return fmt.Errorf("%d fields, not %d", n, len(part))
 	}
 	f.question = part[0]
 	var err error
-	if f.chunk, err = trec.Unescape(string(part[2])); err != nil {
+	if f.chunk, err = trec.Unescape(part[2]); err != nil {
 		return err
 	}
-	if f.rank, err = strconv.Atoi(string(part[3])); err != nil {
+	if f.rank, err = strconv.Atoi(part[3]); err != nil {
 		return fmt.Errorf("rank %q: %w", part[3], err)
 	}
-	f.hit.Score, err = strconv.ParseFloat(string(part[4]), 64)
+	f.hit.Score, err = strconv.ParseFloat(part[4], 64)
 	if err != nil || math.IsNaN(f.hit.Score) {
 		return fmt.Errorf("score %q is not a number", part[4])
 	}
-	ordinal, ok := bytes.CutPrefix(part[5], []byte("c"))
-	o, err := strconv.ParseUint(string(ordinal), 10, 32)
+	ordinal, ok := strings.CutPrefix(part[5], "c")
+	o, err := strconv.ParseUint(ordinal, 10, 32)
 	if err != nil || !ok {
 		return fmt.Errorf("tag %q is not a chunk's ordinal", part[5])
 	}

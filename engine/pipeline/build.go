@@ -60,7 +60,8 @@ type Tuning struct {
 func Build(ctx context.Context, exp *spec.Experiment, rows []*spec.Configuration, env Env) (*Pipeline, error) {
 	b := &builder{
 		ctx: ctx, exp: exp, env: env, firsts: exp.FirstOfGrids(),
-		p: &Pipeline{Experiment: exp, Graph: engine.NewGraph()},
+		p:       &Pipeline{Experiment: exp, Graph: engine.NewGraph()},
+		chunked: map[sharded]chunked{}, embedded: map[sharded]embedded{},
 	}
 	b.instances = newInstances(env, exp.Language)
 	b.p.instances = b.instances
@@ -94,6 +95,16 @@ type builder struct {
 	metrics   []metric.Metric
 	// tuned finds the tune stage of a configuration's variable.
 	tuned map[string]*engine.Stage
+	// chunked and embedded remember the stages of options that rows share.
+	chunked  map[sharded]chunked
+	embedded map[sharded]embedded
+}
+
+// sharded names the stages, one for each shard, of an option: by what it is
+// applied to, its name and its parameters, which package spec shares.
+type sharded struct {
+	of, name string
+	params   any
 }
 
 func (b *builder) common() error {

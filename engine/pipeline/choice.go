@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -32,12 +34,13 @@ type choice struct {
 	// attribute and the tune names that it reads.
 	late map[string][]string
 	fit  fitting
+	veil func(engine.Value) engine.Value
 }
 
 // choose evaluates an option. The parameters of a choice that waits for a tune
 // stage are those of the grids' first values.
 func (b *builder) choose(opt *spec.Option, cfg *spec.Configuration, fit fitting) (*choice, error) {
-	c := &choice{opt: opt, cfg: cfg, fit: fit}
+	c := &choice{opt: opt, cfg: cfg, fit: fit, veil: b.veil}
 	tunes := opt.TuneRefs()
 	values := fit.given
 	if len(tunes) > 0 && fit.given == nil {
@@ -97,7 +100,7 @@ func (c *choice) fields(version string, admit func(param.Field) bool) []engine.F
 		{Class: engine.Params, Path: prefix + "kind", Value: c.opt.Kind},
 		{Class: engine.Code, Path: c.opt.Factor + " " + c.opt.Kind, Value: version},
 	}
-	for _, f := range paramFields(c.opt.Factor, c.params, admit) {
+	for _, f := range paramFields(c.opt.Factor, c.params, c.veil, admit) {
 		if tunes, ok := c.late[strings.TrimPrefix(f.Path, prefix)]; ok {
 			f.Value = map[string]engine.Value{engine.LateMark: strings.Join(tunes, ",")}
 		}
@@ -106,15 +109,26 @@ func (c *choice) fields(version string, admit func(param.Field) bool) []engine.F
 	return fields
 }
 
-func paramFields(factor string, params any, admit func(param.Field) bool) []engine.Field {
+// paramFields are the parameters that enter a key, with secrets veiled.
+func paramFields(factor string, params any, veil func(engine.Value) engine.Value, admit func(param.Field) bool) []engine.Field {
 	var fields []engine.Field
 	for _, f := range param.MustFields(params) {
 		if !f.InKey || f.Ref != "" || admit != nil && !admit(f) {
 			continue
 		}
-		fields = append(fields, engine.Field{Class: engine.Params, Path: factor + "." + f.Name, Value: engine.Canonical(f.Get(params))})
+		fields = append(fields, engine.Field{Class: engine.Params, Path: factor + "." + f.Name, Value: veil(engine.Canonical(f.Get(params)))})
 	}
 	return fields
+}
+
+// veil puts a hash in the place of a value that holds a secret: keys are made of
+// fields that anybody may read.
+func (b *builder) veil(v engine.Value) engine.Value {
+	if hide := b.exp.Hide(); hide(fmt.Sprint(v)) == fmt.Sprint(v) {
+		return v
+	}
+	sum := sha256.Sum256(engine.AppendValue(nil, v))
+	return "sensitive, SHA-256 " + hex.EncodeToString(sum[:])
 }
 
 // lateInputs are the inputs that decide the choice's tuned parameters.

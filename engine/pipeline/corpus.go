@@ -49,7 +49,7 @@ func (b *builder) corpus() error {
 		Kind:    fetchKind(b.shards, len(paths) > 0),
 		Needs:   engine.Resources{CPU: 1}, Outside: size,
 		Work:   fetchWork{src, b.shards},
-		Fields: append(paramFields("corpus", params, nil), fileFields("corpus", params, files)...),
+		Fields: append(paramFields("corpus", params, b.veil, nil), fileFields("corpus", params, files)...),
 		Check:  func() error { return Unchanged(files) },
 	}
 	if len(paths) == 0 {

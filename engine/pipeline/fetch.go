@@ -3,13 +3,12 @@ package pipeline
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-
-	"crypto/sha256"
 
 	"raglab/axes"
 	"raglab/axes/source"

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -89,7 +90,11 @@ func (f *Fingerprints) Files(paths []string) ([]File, error) {
 func (f *Fingerprints) file(path string) (File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return File{}, fmt.Errorf("look at %s: %w", path, err)
+		var at *fs.PathError // which would name the path again
+		if errors.As(err, &at) {
+			err = at.Err
+		}
+		return File{}, fmt.Errorf("read %s: %w", path, err)
 	}
 	out := File{Path: path, Size: info.Size(), MTime: info.ModTime()}
 	abs, err := filepath.Abs(path)

@@ -62,7 +62,7 @@ func (b *builder) questions(src source.Source, params any, corpusFiles []File) e
 	}
 	if len(paths) == 0 {
 		s.Fields = append(s.Fields, fileFields("corpus", params, corpusFiles)...)
-		s.Fields = append(s.Fields, paramFields("corpus", params, nil)...)
+		s.Fields = append(s.Fields, paramFields("corpus", params, b.veil, nil)...)
 		s.Outside = b.p.Fetch.Outside
 		files = corpusFiles
 	}

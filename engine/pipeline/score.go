@@ -135,9 +135,11 @@ func (w scoreWork) judge(t *engine.Task, questions []golden.Question, run artifa
 		return judged, nil, err
 	case "span":
 		return w.judgeSpans(t, questions, run)
+	case "chunk":
+		judged, err := judgeChunks(questions, run)
+		return judged, nil, err
 	}
-	judged, err := judgeChunks(questions, run)
-	return judged, nil, err
+	return nil, nil, fmt.Errorf("there is no relevance %q", w.relevance)
 }
 
 // judgeDocuments collapses each ranking of chunks to documents, first

@@ -33,6 +33,10 @@ func (b *builder) chunk(cfg *spec.Configuration, fit fitting) (chunked, error) {
 	if err != nil {
 		return chunked{}, err
 	}
+	key := sharded{name: c.name, params: c.params}
+	if done, ok := b.chunked[key]; ok && len(c.late) == 0 {
+		return done, nil
+	}
 	kind, _ := axes.Find(chunker.Kinds(), c.opt.Kind)
 	needs, blocked, err := b.needs(kind.Needs(c.params))
 	if err != nil {
@@ -59,6 +63,9 @@ func (b *builder) chunk(cfg *spec.Configuration, fit fitting) (chunked, error) {
 			return chunked{}, err
 		}
 	}
+	if len(c.late) == 0 {
+		b.chunked[key] = out
+	}
 	return out, nil
 }
 
@@ -84,6 +91,10 @@ func (b *builder) embed(cfg *spec.Configuration, fit fitting, chunks chunked) (e
 	c, err := b.choose(cfg.Option(slotEmbedder), cfg, fit)
 	if err != nil {
 		return embedded{}, err
+	}
+	key := sharded{of: chunks.name, name: c.name, params: c.params}
+	if done, ok := b.embedded[key]; ok && len(c.late) == 0 {
+		return done, nil
 	}
 	kind, _ := axes.Find(embedder.Kinds, c.opt.Kind)
 	needs, blocked, err := b.needs(kind.Needs(c.params))
@@ -115,6 +126,9 @@ func (b *builder) embed(cfg *spec.Configuration, fit fitting, chunks chunked) (e
 		Kind:    embedQuestionsKind, Needs: all, Blocked: blocked,
 		Inputs: []engine.Input{{Name: "queries", From: b.p.Questions, Output: "queries"}},
 	}, []*choice{c}, define)
+	if err == nil && len(c.late) == 0 {
+		b.embedded[key] = out
+	}
 	return out, err
 }
 

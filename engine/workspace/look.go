@@ -165,19 +165,26 @@ func (f *Found) findQuestions() {
 
 // Summary says what was found.
 func (f *Found) Summary() string {
-	s := fmt.Sprintf("%d documents, %d bytes of text", f.Documents, f.Bytes)
+	s := fmt.Sprintf("%s, %d bytes of text", counted(f.Documents, "document"), f.Bytes)
 	if f.Language != "" {
 		s += ", in the language " + f.Language
 	}
 	switch {
 	case f.Questions > 0 && f.brings:
-		s += fmt.Sprintf("; %d judged questions with them", f.Questions)
+		s += "; " + counted(f.Questions, "judged question") + " with them"
 	case f.Questions > 0:
-		s += fmt.Sprintf("; %d judged questions in %s", f.Questions, f.Golden)
+		s += "; " + counted(f.Questions, "judged question") + " in " + f.Golden
 	default:
 		s += "; no judged questions"
 	}
 	return s
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // Write writes the spec, and a questions file when there is none. It returns
@@ -262,7 +269,11 @@ func (f *Found) spec(dir string) (string, error) {
 	fmt.Fprintf(&b, "axis \"chunker\" { use = [\"whole\", %q] }\n\naxis \"text\" { use = [\"simple\", \"prefix\"] }\n\n", chunker)
 	b.WriteString("axis \"retriever\" {\n  option \"lexical\" { kind = \"bm25\" }\n  option \"dense\" { kind = \"exact\" }\n  option \"both\" {\n    kind = \"rrf\"\n    legs = [\"dense\", \"lexical\"]\n  }\n}\n\n")
 	b.WriteString("score {\n  depth   = 30\n  metrics = [\"recall@5\", \"ndcg@10\", \"mrr@10\"]\n  primary = \"ndcg@10\"\n}\n\n")
-	fmt.Fprintf(&b, "output \"csv\" { path = \"results/%s.csv\" }\noutput \"json\" { path = \"results/%s.json\" }\n", f.Name, f.Name)
+	results, err := relative(filepath.Join("results", f.Name))
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintf(&b, "output \"csv\" { path = %q }\noutput \"json\" { path = %q }\n", results+".csv", results+".json")
 	src, diags := spec.Format("init.hcl", []byte(b.String()))
 	if diags.HasErrors() {
 		return "", diags

@@ -55,23 +55,24 @@ const logVersion = 1
 
 // runLog writes an apply's log. An apply that has nothing to do leaves none.
 type runLog struct {
-	run *cache.RunLog
-	err error
+	run  *cache.RunLog
+	err  error
+	hide func(string) string // keeps secrets out of texts
 }
 
 func (s *Session) openLog(plan *engine.Plan, o ApplyOptions) (*runLog, error) {
 	todo := plan.Count(engine.WillRun) + plan.Count(engine.Maybe) + plan.Count(engine.Blocked)
 	if todo == 0 && o.Verify == 0 {
-		return &runLog{}, nil
+		return &runLog{hide: s.Experiment.Hide()}, nil
 	}
 	now := time.Now()
 	run, err := s.Cache.CreateRun(s.Experiment.Name, cache.NewRunID(now))
 	if err != nil {
 		return nil, fmt.Errorf("begin run log: %w", err)
 	}
-	l := &runLog{run: run}
+	l := &runLog{run: run, hide: s.Experiment.Hide()}
 	l.write(LogLine{
-		Type: "begin", Time: now.UTC(), Version: logVersion, Program: s.Version, Command: o.Reason,
+		Type: "begin", Time: now.UTC(), Version: logVersion, Program: s.Version, Command: l.hide(o.Reason),
 		Stages: len(plan.Stages), Planned: todo, Spec: s.Experiment.Digest, PID: syscall.Getpid(), Machine: machine(),
 	})
 	return l, nil
@@ -83,7 +84,9 @@ func (l *runLog) write(line LogLine) {
 	}
 }
 
-func (l *runLog) event(e engine.Event) {
+// event notes what came of a stage; interrupted says that the apply was when a
+// stage ended with an error.
+func (l *runLog) event(e engine.Event, interrupted bool) {
 	line := LogLine{Type: "stage", Time: e.Time.UTC(), Key: e.Key.String(), Reason: e.Reason}
 	switch e.Type {
 	case engine.EventComplete:
@@ -93,7 +96,10 @@ func (l *runLog) event(e engine.Event) {
 			line.Inputs = append(line.Inputs, in.From.Address)
 		}
 	case engine.EventErrored:
-		line.State, line.Error = "failed", e.Err.Error()
+		line.State, line.Error = "failed", l.hide(e.Err.Error())
+		if interrupted {
+			line.State = "interrupted"
+		}
 	case engine.EventBlocked:
 		line.State, line.Error = "blocked", "needs "+e.Message
 	default:

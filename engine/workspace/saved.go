@@ -62,12 +62,18 @@ func Summarise(p *engine.Plan) PlanSummary {
 }
 
 // SavePlan writes a plan. The caller fills in how the spec was loaded. Values
-// of variables that are secret must not be given on the command line of a plan
-// that is saved.
+// of sensitive variables are left out: who applies the plan gives them again.
 func SavePlan(path string, s *Session, p *engine.Plan, how SavedPlan) error {
 	abs, err := filepath.Abs(how.Spec)
 	if err != nil {
 		return fmt.Errorf("save plan: %w", err)
+	}
+	vars := how.Vars
+	how.Vars = map[string]string{}
+	for name, value := range vars {
+		if !s.Experiment.Sensitive(name) {
+			how.Vars[name] = value
+		}
 	}
 	how.Version, how.Program, how.Spec = savedPlanVersion, s.Version, abs
 	if how.Binary, err = binaryDigest(); err != nil {

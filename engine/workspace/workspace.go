@@ -296,7 +296,7 @@ func (s *Session) Apply(ctx context.Context, plan *engine.Plan, o ApplyOptions) 
 		Budget:     time.Duration(s.Experiment.Budget.Seconds * float64(time.Second)),
 		Provenance: provenance(s.Options),
 		Events: func(e engine.Event) {
-			log.event(e)
+			log.event(e, ctx.Err() != nil)
 			o.Events(e)
 		},
 	}

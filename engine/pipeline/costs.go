@@ -1,0 +1,212 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"time"
+
+	"raglab/engine"
+	"raglab/internal/report"
+)
+
+// measurement is what was observed while a stage ran.
+type measurement struct {
+	values map[string]json.RawMessage
+	wall   float64 // seconds
+}
+
+// number reads a measured number, and false when it was not measured.
+func (m *measurement) number(name string) (float64, bool) {
+	raw, ok := m.values[name]
+	if !ok {
+		return 0, false
+	}
+	var v float64
+	return v, json.Unmarshal(raw, &v) == nil
+}
+
+// measure reads what was observed while the stage's result was made; nil when
+// there is no result or its record is gone.
+func (c *collector) measure(s *engine.Stage) *measurement {
+	if m, ok := c.measured[s]; ok {
+		return m
+	}
+	m := c.readMeasurement(s)
+	c.measured[s] = m
+	return m
+}
+
+func (c *collector) readMeasurement(s *engine.Stage) *measurement {
+	if c.out.State[s.Index()] != engine.StateDone {
+		return nil
+	}
+	record, err := c.store.Get(c.ctx, c.out.Keys[s.Index()])
+	if err != nil {
+		return nil
+	}
+	m := &measurement{}
+	var made struct {
+		Started time.Time         `json:"started"`
+		WallMS  float64           `json:"wall_ms"`
+		By      map[string]string `json:"by"`
+	}
+	if json.Unmarshal(record.Measurements, &m.values) != nil || json.Unmarshal(record.Provenance, &made) != nil {
+		return nil
+	}
+	m.wall = made.WallMS / 1000
+	if made.Started.After(c.newest) {
+		c.newest = made.Started.UTC().Truncate(time.Second)
+	}
+	if machine := made.By["machine"]; machine != "" {
+		c.machines[machine] = true
+	}
+	return m
+}
+
+func (c *collector) indexBytes(indexes []*engine.Stage) *int64 {
+	total := int64(0)
+	for _, s := range indexes {
+		m := c.measure(s)
+		if m == nil {
+			return nil
+		}
+		v, ok := m.number("index_bytes")
+		if !ok {
+			return nil
+		}
+		total += int64(v)
+	}
+	return &total
+}
+
+// seconds sums the time that stages took, or would have taken had no embedding
+// been remembered; nil when that is not known of one of them.
+func (c *collector) seconds(stages []*engine.Stage) *float64 {
+	total := 0.0
+	for _, s := range stages {
+		v := c.cost(s)
+		if v == nil {
+			return nil
+		}
+		total += *v
+	}
+	return &total
+}
+
+// cost is the time of a stage. An embed stage that found texts remembered costs
+// what its own texts say of a token, or those of another shard.
+func (c *collector) cost(s *engine.Stage) *float64 {
+	m := c.measure(s)
+	if m == nil {
+		return nil
+	}
+	if s.Kind != embedKind {
+		return &m.wall
+	}
+	tokens, _ := m.number("tokens")
+	fresh, _ := m.number("new_tokens")
+	if fresh >= tokens {
+		return &m.wall
+	}
+	rate := c.embedRate(m)
+	if rate == nil {
+		return nil
+	}
+	v := tokens * *rate
+	return &v
+}
+
+// embedRate is the seconds that a token takes, as measured by the stage itself
+// or, when all its texts were remembered, by others of the same embedding space.
+func (c *collector) embedRate(own *measurement) *float64 {
+	if rate := rateOf(own); rate != nil {
+		return rate
+	}
+	space := string(own.values["space"])
+	if rate, ok := c.rates[space]; ok {
+		return rate
+	}
+	var seconds, tokens float64
+	for _, s := range c.p.Graph.Stages {
+		if s.Kind != embedKind {
+			continue
+		}
+		if m := c.measure(s); m != nil && string(m.values["space"]) == space {
+			fresh, _ := m.number("new_tokens")
+			spent, _ := m.number("embed_seconds")
+			seconds, tokens = seconds+spent, tokens+fresh
+		}
+	}
+	c.rates[space] = nil
+	if tokens > 0 {
+		v := seconds / tokens
+		c.rates[space] = &v
+	}
+	return c.rates[space]
+}
+
+func rateOf(m *measurement) *float64 {
+	fresh, _ := m.number("new_tokens")
+	spent, ok := m.number("embed_seconds")
+	if !ok || fresh == 0 {
+		return nil
+	}
+	v := spent / fresh
+	return &v
+}
+
+// ingest lists the cost of each index once.
+func (c *collector) ingest(r *report.Report) error {
+	seen := map[*engine.Stage]bool{}
+	for _, row := range c.p.Rows {
+		for _, index := range row.Indexes {
+			if seen[index] {
+				continue
+			}
+			seen[index] = true
+			r.Ingest = append(r.Ingest, c.ingestOf(index))
+		}
+	}
+	return nil
+}
+
+func (c *collector) ingestOf(index *engine.Stage) report.Ingest {
+	var chunks, embeds []*engine.Stage
+	for _, in := range index.Inputs {
+		switch in.From.Kind.Name {
+		case "chunk":
+			chunks = append(chunks, in.From)
+		case "embed":
+			embeds = append(embeds, in.From)
+		}
+	}
+	name := index.Address[len("index[") : len(index.Address)-1]
+	out := report.Ingest{Name: name, Chunk: c.seconds(chunks), Index: c.cost(index), IndexBytes: c.indexBytes([]*engine.Stage{index})}
+	n, tokens := 0.0, 0.0
+	for _, s := range chunks {
+		if m := c.measure(s); m != nil {
+			count, _ := m.number("chunks")
+			length, _ := m.number("tokens")
+			n, tokens = n+count, tokens+length
+		}
+	}
+	out.Chunks = int(n)
+	if len(embeds) > 0 {
+		out.Embed = c.seconds(embeds)
+		tokens = 0
+		truncated := 0
+		for _, s := range embeds {
+			if m := c.measure(s); m != nil {
+				length, _ := m.number("tokens")
+				cut, _ := m.number("truncated")
+				tokens, truncated = tokens+length, truncated+int(cut)
+			}
+		}
+		out.Truncated = &truncated
+	}
+	if n > 0 && tokens > 0 {
+		mean := tokens / n
+		out.MeanTokens = &mean
+	}
+	out.Total = c.seconds(append(append(chunks, embeds...), index))
+	return out
+}

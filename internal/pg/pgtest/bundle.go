@@ -1,0 +1,99 @@
+// Package pgtest gives tests a Postgres: the programs, a private server of the test
+// binary's own, and a schema for each test.
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"raglab/internal/assets"
+	"raglab/internal/pg/private"
+)
+
+// Main runs a test binary's tests; TestMain passes its result to os.Exit. The
+// binary is its own supervisor of private servers.
+func Main(m *testing.M) int {
+	if private.IsSupervisor(os.Args) {
+		return private.Supervise(os.Args)
+	}
+	code := m.Run()
+	if err := shared.stop(); err != nil {
+		os.Stderr.WriteString("stop the server of the tests: " + err.Error() + "\n")
+		return max(code, 1)
+	}
+	return code
+}
+
+// Bundle returns the folder tree of the Postgres bundle and the folder with its
+// programs, fetching it on first use. A test whose bundle cannot be had is skipped
+// with a line that begins with SKIP-ASSETS; in continuous integration, where the
+// variable CI is set, it fails.
+func Bundle(t testing.TB) (tree, programs string) {
+	t.Helper()
+	tree, programs, err := bundle(t.Context())
+	if err != nil {
+		skip := t.Skipf
+		if os.Getenv("CI") != "" {
+			skip = t.Fatalf
+		}
+		skip("SKIP-ASSETS: %v", err)
+	}
+	return tree, programs
+}
+
+func bundle(ctx context.Context) (tree, programs string, err error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", "", err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, 5*time.Minute, errors.New("the bundle took more than 5 minutes"))
+	defer cancel()
+	store := assets.New(assets.Config{Dir: filepath.Join(cache, "raglab", "assets")})
+	paths, err := store.Fetch(ctx, assets.Postgres(), nil)
+	if err != nil {
+		return "", "", err
+	}
+	return assets.PostgresTree(ctx, paths)
+}
+
+// Private returns the configuration of a private server of the test's own, which
+// is stopped and removed, and seen to be gone, when the test ends.
+func Private(t testing.TB) private.Config {
+	t.Helper()
+	tree, programs := Bundle(t)
+	dir, err := temporaryDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := private.Config{Dir: dir, Tree: tree, Programs: programs, IdleAfter: 20 * time.Second}
+	t.Cleanup(func() {
+		status, err := private.Look(c)
+		if err == nil {
+			err = private.Drop(context.Background(), c, true)
+		}
+		if err != nil {
+			t.Errorf("drop the server of the test: %v", err)
+		}
+		os.RemoveAll(dir)
+		for _, pid := range []int{status.Supervisor, status.Server} {
+			if pid != 0 && Alive(pid) {
+				t.Errorf("process %d was left behind", pid)
+			}
+		}
+	})
+	return c
+}
+
+// temporaryDir makes a folder that an unprivileged account can pass: that of
+// testing.T.TempDir is closed to others.
+func temporaryDir() (string, error) {
+	dir, err := os.MkdirTemp("", "raglab-pg-")
+	if err != nil {
+		return "", err
+	}
+	return dir, os.Chmod(dir, 0o711)
+}
