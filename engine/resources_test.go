@@ -42,7 +42,7 @@ func TestApply_resources(t *testing.T) {
 		l := newLab(t)
 		l.ex.Capacity = Resources{CPU: rapid.IntRange(1, 4).Draw(rt, "cpu"), Memory: 100, Network: 2, Accelerator: 1}
 		var watch watcher
-		for i := range rapid.IntRange(1, 25).Draw(rt, "stages") {
+		for i := range rapid.IntRange(1, 12).Draw(rt, "stages") {
 			needs := Resources{
 				CPU: rapid.IntRange(0, 5).Draw(rt, "cpu"), Memory: rapid.Int64Range(0, 120).Draw(rt, "memory"),
 				Network: rapid.IntRange(0, 2).Draw(rt, "network"), Accelerator: rapid.IntRange(0, 1).Draw(rt, "accelerator"),

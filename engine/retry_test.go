@@ -190,21 +190,22 @@ func TestApply_budgetJustEnough(t *testing.T) {
 // A lease that is lost is not the stage's failure.
 func TestApply_leaseLost(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	s := l.addStep(pureKind, "make[a]", "a", func(ctx context.Context, t *Task) error {
-		if t.Attempt == 1 {
-			lease := l.store.Dir() + "/leases/k-" + l.plan().Stages[0].Key.String()
-			remove(l, lease)
-			<-ctx.Done()
-			return errors.New("told to stop")
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t)
+		s := l.addStep(pureKind, "make[a]", "a", func(ctx context.Context, t *Task) error {
+			if t.Attempt == 1 {
+				remove(l, l.store.Dir()+"/leases/k-"+l.plan().Stages[0].Key.String())
+				<-ctx.Done()
+				return errors.New("told to stop")
+			}
+			return t.Write("out", []byte("a"))
+		})
+		out := l.done()
+		if runs(s) != 2 || out.Executed != 1 {
+			t.Errorf("ran %d times", runs(s))
 		}
-		return t.Write("out", []byte("a"))
+		if got := tell(l.took()); !strings.Contains(got, "apply_retry make[a] again in 0s: "+cache.ErrLeaseLost.Error()) {
+			t.Errorf("events\n%s", got)
+		}
 	})
-	out := l.done()
-	if runs(s) != 2 || out.Executed != 1 {
-		t.Errorf("ran %d times", runs(s))
-	}
-	if got := tell(l.took()); !strings.Contains(got, "apply_retry make[a] again in 0s: "+cache.ErrLeaseLost.Error()) {
-		t.Errorf("events\n%s", got)
-	}
 }

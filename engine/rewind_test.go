@@ -250,7 +250,7 @@ func TestApply_convergesAfterLoss(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		l := newLab(t)
-		randomGraph(rt, l, 12)
+		randomGraph(rt, l, 8)
 		want := l.outputs(l.done())
 		harm := func(label string) {
 			for _, path := range entries(t, l.store.Dir()) {

@@ -28,6 +28,7 @@ type runner struct {
 	running  int
 	inFlight map[cache.Key]*job // ready, running or put aside
 	locked   []*job             // another process has the key
+	tick     <-chan time.Time   // when to look at them; nil while there are none
 	delayed  int                // jobs that wait for their next attempt
 	toVerify []int32            // cached stages to make again
 	cut      bool               // verification of one was interrupted
@@ -124,8 +125,6 @@ func (r *runner) run() {
 
 // loop schedules until nothing is left that can run.
 func (r *runner) loop() {
-	ticker := time.NewTicker(r.poll())
-	defer ticker.Stop()
 	interrupt := r.ctx.Done()
 	budget := r.budget()
 	r.dispatch()
@@ -140,7 +139,8 @@ func (r *runner) loop() {
 			r.ready.add(j)
 		case ev := <-r.events:
 			r.Events(ev)
-		case <-ticker.C:
+		case <-r.tick:
+			r.tick = nil
 			r.probeLocked()
 		case <-budget:
 			budget = nil
@@ -156,13 +156,6 @@ func (r *runner) loop() {
 // pending reports whether something will become runnable without a running
 // stage's help.
 func (r *runner) pending() bool { return !r.stopped && (r.delayed > 0 || len(r.locked) > 0) }
-
-func (r *runner) poll() time.Duration {
-	if r.Poll == 0 {
-		return 100 * time.Millisecond
-	}
-	return r.Poll
-}
 
 // budget fires when the budget is spent.
 func (r *runner) budget() <-chan time.Time {

@@ -28,6 +28,16 @@ func (r *runner) wait(j *job) {
 		r.Events(Event{Type: EventWaiting, Time: r.Now(), Stage: j.stage, Key: j.key, Holder: holder})
 	}
 	r.locked = append(r.locked, j)
+	if r.tick == nil {
+		r.tick = time.After(r.poll())
+	}
+}
+
+func (r *runner) poll() time.Duration {
+	if r.Poll == 0 {
+		return 100 * time.Millisecond
+	}
+	return r.Poll
 }
 
 // probeLocked looks at all that was put aside. It takes no resources: a job that

@@ -15,8 +15,9 @@ import (
 )
 
 // Report collects the results of an apply. A row whose score was not made is
-// there with its values unmeasured.
-func (p *Pipeline) Report(ctx context.Context, store cache.Store, out *engine.Outcomes) (*report.Report, error) {
+// there with its values unmeasured. The memory holds comparisons of earlier reports;
+// it may be nil.
+func (p *Pipeline) Report(ctx context.Context, store cache.Store, out *engine.Outcomes, memory *report.Memory) (*report.Report, error) {
 	c := &collector{
 		ctx: ctx, store: store, out: out, p: p,
 		measured: map[*engine.Stage]*measurement{}, scores: map[*engine.Stage]*Scores{}, machines: map[string]bool{}, rates: map[string]*float64{},
@@ -62,7 +63,7 @@ func (p *Pipeline) Report(ctx context.Context, store cache.Store, out *engine.Ou
 		r.Machines = append(r.Machines, m)
 	}
 	slices.Sort(r.Machines)
-	r.Complete()
+	r.Complete(memory)
 	return r, nil
 }
 

@@ -187,9 +187,23 @@ func (s *Session) output(opt *spec.Option) (report.Output, error) {
 	return o, err
 }
 
-// Report collects the results of an apply.
+// Report collects the results of an apply, and remembers the comparisons.
 func (s *Session) Report(ctx context.Context, out *engine.Outcomes) (*report.Report, error) {
-	return s.Pipeline.Report(ctx, s.Cache, out)
+	raw, err := s.state.Read("comparisons")
+	if err != nil && !errors.Is(err, cache.ErrNotFound) {
+		s.Log.Debug("no comparisons", "error", err)
+	}
+	memory := report.ParseMemory(raw)
+	r, err := s.Pipeline.Report(ctx, s.Cache, out, memory)
+	if err != nil {
+		return nil, err
+	}
+	if b := memory.Encode(); b != nil && !s.ReadOnly {
+		if err := s.state.Replace("comparisons", b); err != nil {
+			s.Log.Debug("comparisons not kept", "error", err)
+		}
+	}
+	return r, nil
 }
 
 // Close releases models and memories.

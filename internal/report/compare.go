@@ -10,14 +10,15 @@ import (
 )
 
 // Complete fills in what follows from the rows: which are inert, how each
-// compares with the best, and what each axis is worth.
-func (r *Report) Complete() {
+// compares with the best, and what each axis is worth. Comparisons that the memory
+// knows are not made again; it may be nil.
+func (r *Report) Complete(memory *Memory) {
 	r.markInert()
-	r.compareRows()
+	r.compareRows(memory)
 	r.Effects = nil
 	for _, f := range r.Factors {
 		if f.Axis {
-			r.Effects = append(r.Effects, r.effect(f))
+			r.Effects = append(r.Effects, r.effect(f, memory))
 		}
 	}
 	slices.SortStableFunc(r.Effects, func(a, b Effect) int { return cmp.Compare(b.Worth, a.Worth) })
@@ -60,40 +61,36 @@ func (r *Report) markInert() {
 				c.InertWith = append(c.InertWith, n)
 			}
 		}
-		for _, f := range r.Factors {
-			if f.Axis && r.inert(c, f.Name) {
-				c.Inert = append(c.Inert, f.Name)
-			}
+	}
+	for _, f := range r.Factors {
+		if f.Axis {
+			r.markInertIn(f.Name)
 		}
 	}
 }
 
-func (r *Report) inert(c *Configuration, axis string) bool {
-	others := 0
+// markInertIn marks the rows in which one axis is inert. Rows that differ in the
+// axis alone are looked at together.
+func (r *Report) markInertIn(axis string) {
+	lines := map[string][]*Configuration{}
 	for i := range r.Configurations {
-		o := &r.Configurations[i]
-		if o == c || !differOnlyIn(c, o, axis) {
+		c := &r.Configurations[i]
+		others := r.otherOptions(c, axis)
+		lines[others] = append(lines[others], c)
+	}
+	for _, line := range lines {
+		differs := func(c *Configuration) bool { return c.Key != line[0].Key }
+		if len(line) < 2 || line[0].Key == "" || slices.ContainsFunc(line, differs) {
 			continue
 		}
-		if o.Key != c.Key || c.Key == "" {
-			return false
-		}
-		others++
-	}
-	return others > 0
-}
-
-func differOnlyIn(a, b *Configuration, axis string) bool {
-	for name, label := range a.Options {
-		if (name == axis) == (b.Options[name] == label) {
-			return false
+		for _, c := range line {
+			c.Inert = append(c.Inert, axis)
 		}
 	}
-	return true
 }
 
 // compareRows compares each row with the best one, question by question.
-func (r *Report) compareRows() {
+func (r *Report) compareRows(memory *Memory) {
 	ranked := r.Ranked()
 	if len(ranked) < 2 || len(ranked[0].Values) == 0 {
 		return
@@ -116,7 +113,7 @@ func (r *Report) compareRows() {
 		rows = append(rows, c)
 		at[c] = i
 	}
-	found := againstFirst(systems)
+	found := memory.againstFirst(systems)
 	for _, c := range rows {
 		if i := at[c]; i >= 0 {
 			c.Against = &found[i]
@@ -124,25 +121,41 @@ func (r *Report) compareRows() {
 	}
 }
 
+// block is how many systems are resampled together. The draws are the same for
+// each block; what is kept of them takes 160 kB a system.
+const block = 64
+
 // againstFirst compares every system but the first with the first, which is
 // subtracted, and corrects over these comparisons.
 func againstFirst(systems [][]float64) []Comparison {
 	systems = stats.Complete(systems)
+	var out []Comparison
+	var ps []float64
+	for others := range slices.Chunk(systems[1:], block) {
+		found := compareBlock(append([][]float64{systems[0]}, others...))
+		for _, c := range found {
+			ps = append(ps, c.P)
+		}
+		out = append(out, found...)
+	}
+	for i, p := range stats.Holm(ps) {
+		out[i].P, out[i].Tell = p, p < alpha
+	}
+	return out
+}
+
+// compareBlock compares systems with the first, without correction.
+func compareBlock(systems [][]float64) []Comparison {
 	o := stats.DefaultOptions()
 	bootstrap := stats.NewBootstrap(systems, o.Resamples, o.Seed)
 	random := stats.NewRandomisation(systems, o.Permutations, o.Seed)
 	out := make([]Comparison, len(systems)-1)
-	ps := make([]float64, len(out))
 	for i := range out {
 		low, high := bootstrap.Difference(i+1, 0, o.Level)
-		out[i] = Comparison{Difference: stats.Mean(systems[i+1]) - stats.Mean(systems[0]), Low: low, High: high}
+		out[i] = Comparison{Difference: stats.Mean(systems[i+1]) - stats.Mean(systems[0]), Low: low, High: high, P: random.P(i+1, 0)}
 		if d := stats.SmallestDetectable(differences(systems[i+1], systems[0]), alpha, o.Power); !math.IsNaN(d) {
 			out[i].Detectable = d
 		}
-		ps[i] = random.P(i+1, 0)
-	}
-	for i, p := range stats.Holm(ps) {
-		out[i].P, out[i].Tell = p, p < alpha
 	}
 	return out
 }
@@ -160,7 +173,7 @@ const alpha = 0.05
 
 // effect averages each option of an axis over the rows that the axis makes a
 // difference to and that can be compared.
-func (r *Report) effect(f Factor) Effect {
+func (r *Report) effect(f Factor, memory *Memory) Effect {
 	e := Effect{Axis: f.Name}
 	rows, balanced := r.comparable(f)
 	e.Unbalanced = !balanced
@@ -191,7 +204,7 @@ func (r *Report) effect(f Factor) Effect {
 	e.Worth = best - worst
 	a, b := values[e.Best], values[e.Worst]
 	if len(a) > 1 && len(a) == len(b) {
-		c := againstFirst([][]float64{b, a})[0]
+		c := memory.againstFirst([][]float64{b, a})[0]
 		e.Comparison = &c
 	}
 	return e

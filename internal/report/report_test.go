@@ -63,7 +63,7 @@ func sample() *Report {
 		{Name: "b x", Chunks: 4, Chunk: &seconds, Index: nil, IndexBytes: nil},
 	}
 	r.Expectations = []Expectation{{Row: "a / x", Metric: "ndcg@10", Value: 0.9, Measured: &flat, Within: 0.01, Source: "a paper", Verdict: "off by -0.4"}}
-	r.Complete()
+	r.Complete(nil)
 	return r
 }
 
@@ -103,7 +103,7 @@ func TestComplete_equalByChanceIsNotInert(t *testing.T) {
 	for _, c := range []struct{ label, key string }{{"a", "k1"}, {"b", "k1"}, {"c", "k2"}} {
 		r.Configurations = append(r.Configurations, row(map[string]string{"chunker": c.label}, c.key, 1, 0))
 	}
-	r.Complete()
+	r.Complete(nil)
 	for _, c := range r.Configurations {
 		if len(c.Inert) > 0 {
 			t.Errorf("%s is called inert though option c differs", c.Options["chunker"])
@@ -118,7 +118,7 @@ func TestComplete_effectsCompareWholeLines(t *testing.T) {
 	r := sample()
 	r.Configurations[3].Key = "k4" // no longer inert
 	r.Configurations = r.Configurations[:3]
-	r.Complete()
+	r.Complete(nil)
 	for _, e := range r.Effects {
 		for _, o := range e.Options {
 			if o.Rows != 1 || e.Unbalanced {
@@ -144,7 +144,7 @@ func TestComplete_theDataCanTell(t *testing.T) {
 		label := string(rune('a' + i))
 		r.Configurations = append(r.Configurations, row(map[string]string{"chunker": label}, label, values...))
 	}
-	r.Complete()
+	r.Complete(nil)
 	if a := r.Configurations[1].Against; a == nil || a.Tell {
 		t.Errorf("a difference of a hair is told: %+v", a)
 	}

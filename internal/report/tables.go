@@ -216,8 +216,15 @@ func (r *Report) ingestTable() Table {
 	t := Table{
 		Title: "Ingest cost",
 		Columns: []Column{
-			{Name: "indexes"}, {"chunks", true}, {"mean tok", true}, {"chunk s", true},
-			{"embed s", true}, {"index s", true}, {"total s", true}, {"index MB", true}, {"truncated", true},
+			{Name: "indexes"},
+			{"chunks", true},
+			{"mean tok", true},
+			{"chunk s", true},
+			{"embed s", true},
+			{"index s", true},
+			{"total s", true},
+			{"index MB", true},
+			{"truncated", true},
 		},
 	}
 	for _, i := range r.Ingest {
