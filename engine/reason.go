@@ -104,7 +104,8 @@ func Compare(old, now Manifest) Reason {
 }
 
 // Differences lists all in which two manifests differ: the version, then fields
-// in order of class and path, then inputs.
+// that changed and fields that came or went, in order of class and path, then
+// inputs.
 func Differences(old, now Manifest) []Reason {
 	var found []Reason
 	if old.Kind != now.Kind || old.Version != now.Version {
@@ -127,23 +128,25 @@ func compareFields(old, now []ManifestField) []Reason {
 	for _, f := range old {
 		before[f.id()] = f.Value
 	}
-	var found []Reason
+	// What changed tells more than what came or went with it: another kind
+	// brings parameters of its own.
+	var changed, cameOrWent []Reason
 	for _, f := range now {
 		k := f.id()
 		was, ok := before[k]
 		delete(before, k)
 		if !ok {
-			found = append(found, fieldReason(f.Class, f.Path, "", show(f.Value)))
+			cameOrWent = append(cameOrWent, fieldReason(f.Class, f.Path, "", show(f.Value)))
 		} else if !sameValue(was, f.Value) {
-			found = append(found, fieldReason(f.Class, f.Path, show(was), show(f.Value)))
+			changed = append(changed, fieldReason(f.Class, f.Path, show(was), show(f.Value)))
 		}
 	}
 	for _, f := range old {
 		if was, gone := before[f.id()]; gone {
-			found = append(found, fieldReason(f.Class, f.Path, show(was), ""))
+			cameOrWent = append(cameOrWent, fieldReason(f.Class, f.Path, show(was), ""))
 		}
 	}
-	return found
+	return append(changed, cameOrWent...)
 }
 
 func fieldReason(class Class, path, old, now string) Reason {

@@ -22,16 +22,13 @@ type LemmaParams struct {
 	Case       string   `hcl:"case" default:"typed" enum:"typed|lower" doc:"What is looked up first: the word as it stands in the text, or in lower case."`
 	Characters string   `hcl:"characters" default:"word" enum:"word|alnum|ascii" doc:"Which characters make words: word is letters, digits and _; alnum is letters and digits; ascii is a to z and 0 to 9."`
 	Letters    string   `hcl:"letters" default:"" doc:"Further characters that make words, in lower case."`
-	Joiners    string   `hcl:"joiners" default:"" doc:"Characters that stay in a word when one stands alone between two characters that make words, such as - for forms with a hyphen."`
-	Stop       []string `hcl:"stop" default:"" doc:"Words to leave out, compared as they are before the lookup."`
+	Joiners    string   `hcl:"joiners" default:"" doc:"Characters that stay in a word when one stands alone between two characters that make words, such as - for forms with a hyphen, or ' and ’ to keep words whole that are not found."`
+	Stop       []string `hcl:"stop" default:"" doc:"Words to leave out, compared before the lookup."`
 	MinLength  int      `hcl:"min_length" default:"1" min:"1" unit:"letters" doc:"Shortest word that is kept, counted before the lookup."`
 }
 
-// The values of the parameter case.
-const (
-	caseTyped = "typed"
-	caseLower = "lower"
-)
+// caseLower is the value of the parameter case that leaves the word as typed out.
+const caseLower = "lower"
 
 var lemmas = axes.NeedsOf(axes.Define(axes.Meta{
 	Name: "lemma",
@@ -40,12 +37,10 @@ var lemmas = axes.NeedsOf(axes.Define(axes.Meta{
 	Summary: "As simple, each word replaced by its lemma from a dictionary: міста is місто.",
 	Doc: steps + "words; " + filters + `
 
-Then each word is looked up as the text has it, else with its first letter in
-the other case (all of it in lower case if the first was a capital), so that at
-the start of a sentence a name is found before a common noun. With case = "lower"
-the word in lower case is looked up first, as programs do that lower-case a text
-before they lemmatise it: a name that is also the form of a common noun is then
-taken for that (Київ: кий).
+Then each word is looked up as the text has it, else in lower case, else with a
+capital first letter. With case = "lower" the first of these is left out, as by
+programs that lower-case a text before they lemmatise it: a name that is also
+the form of a common noun is then taken for that (Київ: кий).
 
 A word may hold single apostrophes of any code point. It is looked up as typed
 and with ', ’ and ʼ; one that is not found is taken apart at its apostrophes, as
@@ -78,11 +73,10 @@ func newLemma(p LemmaParams, env axes.Env) (Analyzer, error) {
 	if language == "" {
 		language = p.Dictionary
 	}
-	l := &lemmatizer{lowerFirst: p.Case == caseLower, load: p.load(env)}
-	return l, l.prepare(rules{turkic: turkic(language)}, options{
+	return newLemmatizer(rules{turkic: turkic(language)}, options{
 		characters: p.Characters, letters: p.Letters, joiners: p.Joiners,
 		stop: p.Stop, minLength: p.MinLength,
-	})
+	}, p.Case == caseLower, p.load(env))
 }
 
 // load returns the function that reads the dictionary.

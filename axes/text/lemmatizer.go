@@ -32,8 +32,10 @@ type lexicon struct {
 	ends  []uint32 // of the terms of each lemma
 }
 
-// prepare sets the analyzer up for rules and options of the kind simple.
-func (l *lemmatizer) prepare(r rules, o options) error {
+// newLemmatizer makes an analyzer for rules and options of the kind simple. The
+// dictionary is loaded when it is opened.
+func newLemmatizer(r rules, o options, lowerFirst bool, load func(context.Context) (*lemma.Dictionary, error)) (Analyzer, error) {
+	l := &lemmatizer{lowerFirst: lowerFirst, load: load}
 	makesWord := wordCharacters(o.characters, o.letters)
 	for _, c := range apostrophes {
 		if !makesWord(c) && !strings.ContainsRune(o.joiners, c) {
@@ -48,17 +50,19 @@ func (l *lemmatizer) prepare(r rules, o options) error {
 	o.joiners += l.parted
 	var err error
 	if l.plain, err = newWords(r, o); err != nil {
-		return err
+		return nil, err
 	}
 	r.cased = true
 	o.stop, o.minLength = nil, 1
-	l.cased, err = newWords(r, o)
+	if l.cased, err = newWords(r, o); err != nil {
+		return nil, err
+	}
 	l.lookups.New = func() any {
 		k := &lookup{l: l}
 		k.take = k.word
 		return k
 	}
-	return err
+	return l, nil
 }
 
 // Open implements [Opener].

@@ -15,14 +15,16 @@ type lookup struct {
 	emit           func(term []byte)
 	words, unknown int
 
-	lowered, other, spelled, key []byte
+	lowered, name, spelled, key []byte
 }
 
 // word takes a word as it stands in the text. Most are found like that, and then
 // need not be brought into lower case.
 func (k *lookup) word(word []byte) {
-	if k.l.plain.all && !k.l.lowerFirst {
-		if id, found := k.lexicon.Lookup(word); found && k.terms(id) {
+	tried := k.l.plain.all && !k.l.lowerFirst
+	id, found := 0, false
+	if tried {
+		if id, found = k.lexicon.Lookup(word); found && k.terms(id) {
 			return
 		}
 	}
@@ -31,8 +33,13 @@ func (k *lookup) word(word []byte) {
 	switch {
 	case apostrophe:
 		k.spellings(word)
+	case tried:
+		if !found {
+			id, found = k.recased(word, lowered)
+		}
+		k.give(id, found)
 	case k.l.plain.wanted(lowered):
-		id, found := k.find(word, lowered)
+		id, found = k.find(word, lowered)
 		k.give(id, found)
 	}
 }
@@ -79,26 +86,30 @@ func (k *lookup) parts(word []byte) bool {
 	return true
 }
 
-// find looks a word up in one spelling: as it is, then with its first letter in
-// the other case.
+// find looks a word up in one spelling: as it is, in lower case, as a name.
 func (k *lookup) find(word, lowered []byte) (id int, found bool) {
-	if k.l.lowerFirst {
-		word = lowered
+	if !k.l.lowerFirst {
+		if id, found = k.lexicon.Lookup(word); found {
+			return id, true
+		}
 	}
-	if id, found = k.lexicon.Lookup(word); found {
-		return id, true
+	return k.recased(word, lowered)
+}
+
+// recased looks a word up that is not found as it is.
+func (k *lookup) recased(word, lowered []byte) (id int, found bool) {
+	if k.l.lowerFirst || !bytes.Equal(word, lowered) {
+		if id, found = k.lexicon.Lookup(lowered); found {
+			return id, true
+		}
 	}
-	first, _ := utf8.DecodeRune(word)
-	small, size := utf8.DecodeRune(lowered)
-	if first != small {
-		return k.lexicon.Lookup(lowered)
-	}
-	capital := k.l.capital(small)
-	if capital == small && bytes.Equal(word, lowered) {
+	first, size := utf8.DecodeRune(lowered)
+	capital := k.l.capital(first)
+	if capital == first {
 		return 0, false
 	}
-	k.other = append(utf8.AppendRune(k.other[:0], capital), lowered[size:]...)
-	return k.lexicon.Lookup(k.other)
+	k.name = append(utf8.AppendRune(k.name[:0], capital), lowered[size:]...)
+	return k.lexicon.Lookup(k.name)
 }
 
 // give hands on the terms of a lemma or, when there are none, the word itself in

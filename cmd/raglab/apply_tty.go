@@ -19,7 +19,6 @@ type applyTTY struct {
 	locked
 	kinds   []*kindProgress
 	started time.Time
-	total   time.Duration // by earlier measurements
 	drawn   int
 	notes   []string // lines to leave above the tree
 	now     func() time.Time
@@ -133,13 +132,12 @@ func (v *applyTTY) draw(last bool) {
 	v.Lock()
 	defer v.Unlock()
 	width, height, err := term.GetSize(int(v.screen.Fd()))
-	if err != nil {
+	if err != nil || width <= 0 || height <= 0 {
 		width, height = 80, 24
 	}
 	lines := v.tree(width)
-	if len(lines) > height-2 {
-		lines = lines[:max(1, height-2)]
-	}
+	// What does not fit could not be drawn over again.
+	lines = lines[:min(len(lines), max(1, height-2))]
 	var b strings.Builder
 	if v.drawn > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA", v.drawn)
@@ -172,6 +170,9 @@ func clipWidth(s string, width int) string {
 
 // tree is what is drawn: a line for each kind, with those that run below it.
 func (v *applyTTY) tree(width int) []string {
+	if len(v.kinds) == 0 {
+		return nil // nothing to do, which the plan's line has said
+	}
 	now := v.now()
 	planned, finished := 0, 0
 	var lines []string

@@ -128,7 +128,7 @@ func (x explained) writeMaking(t terminal) {
 			fmt.Fprintf(t.out, ", %s ms of processors", shortNumber(made.CPUMS))
 		}
 		fmt.Fprintf(t.out, ", by %s (raglab %s)\n", made.By["command"], made.By["version"])
-		fmt.Fprintf(t.out, "on       %s, %s, %s, %s threads\n", made.By["host"], made.By["machine"], made.By["os"], made.By["threads"])
+		fmt.Fprintf(t.out, "on       %s, %s, %s, threads: %s\n", made.By["host"], made.By["machine"], made.By["os"], made.By["threads"])
 	}
 	var values map[string]json.RawMessage
 	if json.Unmarshal(x.Measurements, &values) != nil {

@@ -20,6 +20,8 @@ var volatile = []struct {
 	{regexp.MustCompile(`\b20\d{6}t\d{6}\.\d{6}-[0-9a-f]{4}\b`), "<run>"},
 	{regexp.MustCompile(`\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?`), "<when>"},
 	{regexp.MustCompile(`"(wall_ms|cpu_ms|estimate_seconds)":( ?)[0-9.e+-]+`), `"$1":$2<n>`},
+	{regexp.MustCompile(`(?m)^made     .* by raglab`), "made     <when> by raglab"},
+	{regexp.MustCompile(`(?m)^on       .*$`), "on       <machine>"},
 	{regexp.MustCompile(`"report":\{.*\},"type":"result"`), `"report":{…},"type":"result"`},
 	{regexp.MustCompile(`"pid":\d+`), `"pid":<n>`},
 	{regexp.MustCompile(`"(host|user|machine)":"[^"]*"`), `"$1":"<$1>"`},
@@ -27,6 +29,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`( in| after|At most|is held for|waited|again in) (\d+h)?(\d+m)?\d+(\.\d+)?(ms|s|µs)`), "$1 <time>"},
 	{regexp.MustCompile(`( in| after|At most|is held for|waited) \d+m\d+s`), "$1 <time>"},
 	{regexp.MustCompile(`(?m)^(\w+) +(\d+\.\d ms|)  [0-9a-f]{12}  `), "$1 <time> <key> "},
+	{regexp.MustCompile(` +\d+(\.\d+)? (B|kB|MB|GB)\b`), "  <size>"},
 	{regexp.MustCompile(`\b[0-9a-f]{12}\b`), "<key>"},
 	{regexp.MustCompile(`\braglab dev \(go[^)]*\)`), "raglab dev (<go>)"},
 }

@@ -147,13 +147,45 @@ func (c *choice) lateInputs() []engine.Input {
 	return in
 }
 
+// lateTunes are the tunes that the late parameters read.
+func (c *choice) lateTunes() []string {
+	var names []string
+	for _, tunes := range c.late {
+		names = append(names, tunes...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// atBuild is the choice as far as an index is built with it: a parameter that is
+// only searched with does not wait for its tuning, and names no index.
+func (c *choice) atBuild() *choice {
+	done := *c
+	done.late = map[string][]string{}
+	tuned := c.opt.TunedFields()
+	named := len(c.opt.AxisRefs()) > 0
+	for _, f := range param.MustFields(c.params) {
+		if _, ok := tuned[f.Name]; !ok || !buildTime(f) {
+			continue
+		}
+		named = true
+		if tunes, ok := c.late[f.Name]; ok {
+			done.late[f.Name] = tunes
+		}
+	}
+	if !named {
+		done.name = c.opt.Label
+	}
+	return &done
+}
+
 // resolve returns the choice as it is once the tune stages have chosen.
 func (b *builder) resolve(c *choice, read func(string) ([]byte, error)) (*choice, error) {
 	if len(c.late) == 0 {
 		return c, nil
 	}
 	values := maps.Clone(b.firsts)
-	for _, t := range c.opt.TuneRefs() {
+	for _, t := range c.lateTunes() {
 		raw, err := read("chosen by " + c.fit.chosen[t].Address)
 		if err != nil {
 			return nil, err

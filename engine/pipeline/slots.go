@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 
 	"raglab/axes"
 	"raglab/axes/chunker"
@@ -185,9 +186,10 @@ func (b *builder) leaf(cfg *spec.Configuration, fit fitting, chunks chunked, opt
 	if kind.Volatile {
 		stageKind = indexKindVolatile
 	}
+	building := c.atBuild()
 	index, err := b.stage(&engine.Stage{
-		Address: address("index", name...), Kind: stageKind, Needs: engine.Resources{CPU: 1, Memory: indexMemory}, Inputs: build,
-	}, options, func(o []*choice) ([]engine.Field, any, error) {
+		Address: address("index", append(slices.Clone(name[:len(name)-1]), building.name)...), Kind: stageKind, Needs: engine.Resources{CPU: 1, Memory: indexMemory}, Inputs: build,
+	}, append([]*choice{building}, options[1:]...), func(o []*choice) ([]engine.Field, any, error) {
 		leaf, analyzer, err := b.leafOf(kind, o)
 		return append(b.leafFields(kind, o, buildTime), engine.Field{Class: engine.Params, Path: "shards", Value: int64(b.shards)}),
 			indexWork{leaf, analyzer, b.shards}, err

@@ -65,7 +65,6 @@ type recordReader struct {
 	reversed    bool
 	form, lemma []byte    // of the record read last, as stored
 	turned      [2][]byte // the same with their bytes reversed
-	spare       []byte
 }
 
 var errCut = errors.New("the stream ends in the middle")

@@ -1,6 +1,7 @@
 package private_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -49,7 +50,7 @@ func TestDisk_fullIsSaidAndGotOver(t *testing.T) {
 	// Too small for anything, then for the data, then for a table.
 	smallDisk(t, disk, "64k")
 	c.Dir = filepath.Join(disk, "postgres")
-	t.Cleanup(func() { private.Drop(t.Context(), c, true) })
+	t.Cleanup(func() { private.Drop(context.Background(), c, true) })
 	for _, size := range []string{"64k", "2m", "20m", "60m"} {
 		resize(t, disk, size)
 		if _, err := private.Acquire(t.Context(), c); !errors.Is(err, private.ErrDiskFull) {

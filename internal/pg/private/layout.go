@@ -113,7 +113,8 @@ func (c Config) copyPrograms(l layout) (string, error) {
 	return programs, os.Rename(temp, tree)
 }
 
-// copyTree copies folders and files, readable to all.
+// copyTree makes a copy of a folder, readable to all; of files that already are so
+// it makes links where the file system allows.
 func copyTree(to, from string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -131,7 +132,11 @@ func copyTree(to, from string) error {
 		if err != nil {
 			return err
 		}
-		return copyFile(target, path, 0o444|info.Mode().Perm()&0o111)
+		mode := 0o444 | info.Mode().Perm()&0o111
+		if info.Mode().Perm() == mode && os.Link(path, target) == nil {
+			return nil // the same file costs nothing, and nobody writes it
+		}
+		return copyFile(target, path, mode)
 	})
 }
 

@@ -148,6 +148,16 @@ func onTerminal(t *testing.T, work string, width, height uint16, args ...string)
 	return sent.String()
 }
 
+// TestApply_onTerminalOfNoSize draws for a terminal that does not tell its size.
+func TestApply_onTerminalOfNoSize(t *testing.T) {
+	t.Parallel()
+	s := newScreen(1000)
+	s.write(t, onTerminal(t, newRivers(t), 0, 0, "raglab", "apply", "rivers.hcl"))
+	if got := s.String(); !strings.Contains(got, "━ 30/30 stages") {
+		t.Errorf("it draws:\n%s", got)
+	}
+}
+
 // TestApply_onTerminal draws a real apply and wants the tree, finished, and
 // nothing of earlier drawings, in a high and in a low window.
 func TestApply_onTerminal(t *testing.T) {
@@ -173,6 +183,11 @@ func TestApply_onTerminal(t *testing.T) {
 				if strings.ContainsAny(line, "━▶") && len([]rune(line)) > 60 {
 					t.Errorf("wider than the terminal: %q", line)
 				}
+			}
+			again := newScreen(int(height))
+			again.write(t, onTerminal(t, dir, 60, height, "raglab", "apply", "rivers.hcl"))
+			if got := again.String(); !strings.HasSuffix(got, "Nothing to do: all 30 stages are cached.\n\n\n") {
+				t.Errorf("with nothing to do it draws:\n%s", got)
 			}
 			if strings.Contains(got, "▶") {
 				t.Errorf("a stage is still shown running:\n%s", got)

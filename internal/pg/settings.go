@@ -1,0 +1,96 @@
+package pg
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Session is a connection with settings that hold for all that is done with it.
+type Session struct {
+	// Conn is the connection. Its settings are not to be changed.
+	Conn *pgx.Conn
+	// Settings are those asked for, as the server has them.
+	Settings map[string]string
+}
+
+// WithSettings runs fn with a connection of its own that has the settings, as
+// hnsw.ef_search. They are set for the session: SET LOCAL outside of a transaction
+// is ignored by Postgres without an error, and numbers measured then are those of
+// the default. They are read back before fn runs, and again after, and any
+// difference is an error. The connection is closed at the end. Through a
+// transaction pooler the error is a [*PoolerError].
+func (db *DB) WithSettings(ctx context.Context, settings map[string]string, fn func(ctx context.Context, s *Session) error) error {
+	if p := db.server.Pooler; p.perTransaction() {
+		return &PoolerError{Pooler: p, What: "a session with settings of its own"}
+	}
+	conn, err := db.connect(ctx)
+	if err != nil {
+		return db.wrap(ctx, "connect to Postgres", err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	if err := db.prepareConn(ctx, conn); err != nil {
+		return db.wrap(ctx, "prepare a session", err)
+	}
+	s := &Session{Conn: conn}
+	if s.Settings, err = setSession(ctx, conn, settings); err != nil {
+		return db.wrap(ctx, "apply settings", err)
+	}
+	if err := fn(ctx, s); err != nil {
+		return db.wrap(ctx, "search", err)
+	}
+	return db.wrap(ctx, "check settings", s.verify(ctx))
+}
+
+// setSession applies settings to a session and returns them as the server has them.
+// Those of an extension are unknown, and taken whatever they are, until the session
+// has loaded its library; reading a vector loads it.
+func setSession(ctx context.Context, conn *pgx.Conn, settings map[string]string) (map[string]string, error) {
+	if _, err := conn.Exec(ctx, "select '[0]'::vector"); err != nil {
+		return nil, err
+	}
+	applied := make(map[string]string, len(settings))
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		if _, err := conn.Exec(ctx, "select set_config($1, $2, false)", name, settings[name]); err != nil {
+			return nil, fmt.Errorf("set %s to %q: %w", name, settings[name], err)
+		}
+		value, err := known(ctx, conn, name)
+		if err != nil {
+			return nil, err
+		}
+		applied[name] = value
+	}
+	return applied, nil
+}
+
+// known returns the value of a setting that the server knows. One that it does not
+// know, as one with a slip in its name, has a value too but changes nothing.
+func known(ctx context.Context, conn *pgx.Conn, name string) (string, error) {
+	var value *string
+	err := conn.QueryRow(ctx, "select (select current_setting(name) from pg_settings where name = lower($1))", name).Scan(&value)
+	if err == nil && value == nil {
+		err = fmt.Errorf("the server knows no setting %q", name)
+	}
+	if err != nil {
+		return "", err
+	}
+	return *value, nil
+}
+
+// verify reads the settings back.
+func (s *Session) verify(ctx context.Context) error {
+	for _, name := range slices.Sorted(maps.Keys(s.Settings)) {
+		value, err := known(ctx, s.Conn, name)
+		if err != nil {
+			return err
+		}
+		if value != s.Settings[name] {
+			return fmt.Errorf("%s was set to %s and is %s in the end: what was measured is not what was asked for",
+				name, s.Settings[name], value)
+		}
+	}
+	return nil
+}
