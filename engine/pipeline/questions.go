@@ -90,7 +90,7 @@ func runQuestions(ctx context.Context, t *engine.Task) error {
 		t.Warn("%s", p)
 	}
 	w.count(t, set)
-	return writeQuestions(t, set)
+	return w.write(t, set)
 }
 
 func (w questionsWork) read(ctx context.Context, t *engine.Task) (*golden.Set, error) {
@@ -218,8 +218,9 @@ func (w questionsWork) count(t *engine.Task, set *golden.Set) {
 	t.Measure("test", test)
 }
 
-// writeQuestions writes what is asked and how it is judged.
-func writeQuestions(t *engine.Task, set *golden.Set) error {
+// write writes what is asked and how it is judged. Tags are judgements only when
+// they part dev from test: otherwise a changed tag changes no score.
+func (w questionsWork) write(t *engine.Task, set *golden.Set) error {
 	var queries, judgements bytes.Buffer
 	ask, judge := json.NewEncoder(&queries), json.NewEncoder(&judgements)
 	ask.SetEscapeHTML(false)
@@ -229,6 +230,9 @@ func writeQuestions(t *engine.Task, set *golden.Set) error {
 			return fmt.Errorf("write questions: %w", err)
 		}
 		q.Text = ""
+		if w.golden.Split == nil || w.golden.Split.By != "tag" {
+			q.Tags = nil
+		}
 		if err := judge.Encode(q); err != nil {
 			return fmt.Errorf("write judgements: %w", err)
 		}

@@ -127,15 +127,19 @@ func TestRead_published(t *testing.T) {
 			if d.Len() != p.forms || d.Lemmas() != p.lemmas {
 				t.Errorf("%d forms, %d lemmas, want %d and %d", d.Len(), d.Lemmas(), p.forms, p.lemmas)
 			}
-			sum := sha256.New()
+			var lines []byte
 			forms, lemmas := entries(d)
 			for i, form := range forms {
-				fmt.Fprintf(sum, "%s\t%s\n", form, lemmas[i])
+				lines = append(append(append(append(lines, form...), '\t'), lemmas[i]...), '\n')
+				if i%16 > 0 {
+					continue
+				}
 				if got, ok := lookup(d, form); !ok || got != lemmas[i] {
 					t.Fatalf("lemma of %q is %q, %v, want %q", form, got, ok, lemmas[i])
 				}
 			}
-			if got := fmt.Sprintf("%x", sum.Sum(nil)[:8]); got != p.digest {
+			sum := sha256.Sum256(lines)
+			if got := fmt.Sprintf("%x", sum[:8]); got != p.digest {
 				t.Errorf("digest %s, want %s", got, p.digest)
 			}
 		})

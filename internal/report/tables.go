@@ -153,7 +153,11 @@ func (r *Report) bestNote(ranked []*Configuration) string {
 		return note
 	}
 	note += fmt.Sprintf(" The data can tell the best from %d of the %d other measurements (paired randomisation test, Holm-corrected, p < 0.05); from %d it cannot.", told, level+told, level)
-	return note + fmt.Sprintf(" So many questions show a true difference of about %.2f in four cases of five; smaller ones mostly go unseen.", stats.NearestRank(detectable, 50))
+	least := stats.NearestRank(detectable, 50)
+	if least < 0.005 {
+		return note // the rows hardly differ on any question: nothing to say of spread
+	}
+	return note + fmt.Sprintf(" So many questions show a true difference of about %.2f in four cases of five; smaller ones mostly go unseen.", least)
 }
 
 func (r *Report) axisTable(e Effect) Table {
