@@ -259,6 +259,27 @@ func TestApply_checkFailsLater(t *testing.T) {
 	}
 }
 
+// Keys and results do not depend on how many stages run at once, nor on the
+// order in which they end.
+func TestApply_isTheSameEachTime(t *testing.T) {
+	t.Parallel()
+	var want string
+	for i := range 12 {
+		l := newLab(t)
+		l.ex.Capacity.CPU = 1 + i%6
+		diamonds(l)
+		twins(l, 5, join("x"))
+		out := l.done()
+		got := fmt.Sprint(out.Keys, l.outputs(out))
+		if want == "" {
+			want = got
+		}
+		if got != want {
+			t.Fatalf("with %d threads:\n%s\nbefore:\n%s", l.ex.Capacity.CPU, got, want)
+		}
+	}
+}
+
 // A stage that names no resource takes a thread.
 func TestApply_noNeeds(t *testing.T) {
 	t.Parallel()

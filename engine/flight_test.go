@@ -199,26 +199,35 @@ func TestApply_otherGivesUp(t *testing.T) {
 	}
 }
 
-// While a key is locked, everything that does not need it goes on, the whole
-// machine included.
+// While a key is locked, everything that does not need it goes on: to look
+// whether it is free takes nothing, even for a stage that wants all threads.
 func TestApply_lockedStageHoldsNothing(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	locked := newStage(pureKind, "make[locked]", "l", join("l"))
-	locked.Needs = Resources{CPU: 4}
-	locked = l.graph.Add(locked)
-	var others []*Stage
-	for i := range 10 {
-		others = append(others, l.add(pureKind, fmt.Sprintf("make[%d]", i), fmt.Sprint(i)))
-	}
+	locked.Needs = l.ex.Capacity
+	l.graph.Add(locked)
 	lease := otherHolds(l, l.plan().Stages[0].Key)
-	left := len(others)
+	chained := make(chan struct{})
+	l.addStep(pureKind, "make[long]", "long", func(_ context.Context, t *Task) error {
+		<-chained
+		return t.Write("out", nil)
+	})
+	var from []*Stage
+	for i := range 20 {
+		from = []*Stage{l.add(pureKind, fmt.Sprintf("make[%d]", i), fmt.Sprint(i), from...)}
+	}
+	left := len(l.graph.Stages) - 1
 	l.ex.Events = func(e Event) {
-		if e.Type == EventComplete && e.Stage != locked {
-			if left--; left == 0 {
-				if err := lease.Release(); err != nil {
-					t.Error(err)
-				}
+		if e.Type != EventComplete {
+			return
+		}
+		if e.Stage == from[0] {
+			close(chained)
+		}
+		if left--; left == 0 {
+			if err := lease.Release(); err != nil {
+				t.Error(err)
 			}
 		}
 	}

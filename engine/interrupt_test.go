@@ -119,6 +119,25 @@ func TestApply_interruptedDeafStage(t *testing.T) {
 	}
 }
 
+// A stage whose outputs are in the cache when the apply is told to stop has
+// finished.
+func TestApply_interruptedAfterOutputs(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s := newStage(pureKind, "make[a]", "a", join("a"))
+	s.Check = func() error { cancel(ErrStopped); return nil }
+	l.graph.Add(s)
+	l.add(pureKind, "make[b]", "b", s)
+	out := l.applyPlan(ctx, l.plan())
+	if fmt.Sprint(out.State) != "[done queued]" || !out.Interrupted {
+		t.Errorf("states %v, interrupted %v", out.State, out.Interrupted)
+	}
+	if got, want := say(l.plan()), "cached  make[a]\nrun     make[b]  [new] never run\n"; got != want {
+		t.Errorf("the next plan is\n%s\nwant\n%s", got, want)
+	}
+}
+
 // Twins of an interrupted stage have not failed.
 func TestApply_interruptedTwins(t *testing.T) {
 	t.Parallel()

@@ -179,6 +179,29 @@ func TestApply_lostForGood(t *testing.T) {
 	}
 }
 
+// A twin waits for the input that was found lost as well, and is blocked when it
+// does not come back, although it reads the same bytes of another stage.
+func TestApply_lostForGoodByTwin(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	build := func(text string, do func(context.Context, *Task) error) {
+		for i := range 2 {
+			a := l.addStep(pureKind, fmt.Sprintf("make[from %d]", i), fmt.Sprint(i), do)
+			l.add(pureKind, fmt.Sprintf("make[twin %d]", i), text, a)
+		}
+	}
+	build("x", constant)
+	out := l.done()
+	l.next()
+	build("y", fails)
+	p := l.plan()
+	remove(t, l.blobPath(out, l.graph.Stages[0]))
+	out = l.applyPlan(t.Context(), p)
+	if fmt.Sprint(out.State) != "[failed blocked done blocked]" {
+		t.Errorf("states %v", out.State)
+	}
+}
+
 // forgetfulStore loses one blob as often as it is written.
 type forgetfulStore struct {
 	Store

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+	"time"
 
 	"raglab/axes/retriever"
 	"raglab/axes/text"
@@ -36,6 +37,9 @@ var (
 
 func runIndex(ctx context.Context, t *engine.Task) error {
 	w := t.Work.(indexWork)
+	if err := text.Open(ctx, w.analyzer); err != nil {
+		return err
+	}
 	order, err := readOrder(t)
 	if err != nil {
 		return err
@@ -59,7 +63,35 @@ func runIndex(ctx context.Context, t *engine.Task) error {
 		return fmt.Errorf("build index: %w", err)
 	}
 	t.Measure("index_bytes", counted.n)
+	if err := measureText(t, w.analyzer, corpus); err != nil {
+		return err
+	}
 	t.Measure("chunks", table.chunks)
+	return nil
+}
+
+// measureText counts the words that a text kind did not know, and how long it
+// takes, where it tells.
+func measureText(t *engine.Task, analyzer text.Analyzer, corpus *indexCorpus) error {
+	counter, ok := analyzer.(text.Counter)
+	if !ok {
+		return nil
+	}
+	words, unknown := 0, 0
+	var spent time.Duration
+	for s, err := range corpus.Texts() {
+		if err != nil {
+			return err
+		}
+		start := time.Now()
+		w, u := counter.Unknown(s)
+		spent += time.Since(start)
+		words, unknown = words+w, unknown+u
+	}
+	t.Measure("words", words)
+	t.Measure("unknown_words", unknown)
+	t.Measure("text_ms_per_chunk", milliseconds(spent)/float64(max(1, corpus.n)))
+	t.Measure("text_bytes", counter.Memory())
 	return nil
 }
 

@@ -30,6 +30,9 @@ const warmUp = 3
 
 func runSearch(ctx context.Context, t *engine.Task) error {
 	w := t.Work.(searchWork)
+	if err := text.Open(ctx, w.analyzer); err != nil {
+		return err
+	}
 	queries, err := readQueries(t)
 	if err != nil {
 		return err

@@ -2,16 +2,13 @@ package pipeline
 
 import (
 	"fmt"
-	"slices"
 
 	"raglab/axes"
 	"raglab/axes/chunker"
 	"raglab/axes/embedder"
 	"raglab/axes/reranker"
 	"raglab/axes/retriever"
-	"raglab/axes/text"
 	"raglab/engine"
-	"raglab/internal/param"
 	"raglab/spec"
 )
 
@@ -139,124 +136,6 @@ func (b *builder) retrieve(cfg *spec.Configuration, fit fitting, chunks chunked,
 		return b.fuse(cfg, fit, chunks, opt)
 	}
 	return b.leaf(cfg, fit, chunks, opt)
-}
-
-// buildTime tells the parameters that an index is built with from those that it
-// is only searched with.
-func buildTime(f param.Field) bool { return f.At != "search" }
-
-func (b *builder) leaf(cfg *spec.Configuration, fit fitting, chunks chunked, opt *spec.Option) (asked, error) {
-	c, err := b.choose(opt, cfg, fit)
-	if err != nil {
-		return asked{}, err
-	}
-	kind, _ := axes.Find(retriever.Leaves, opt.Kind)
-	uses, err := b.uses(kind, c)
-	if err != nil {
-		return asked{}, err
-	}
-	options := []*choice{c}
-	name := []string{chunks.name}
-	if uses.Text {
-		t, err := b.choose(cfg.Option(slotText), cfg, fit)
-		if err != nil {
-			return asked{}, err
-		}
-		options = append(options, t)
-		name = append(name, t.name)
-	}
-	out := asked{chunks: chunks, ingest: chunks.stages}
-	build := append(chunks.inputs(), engine.Input{Name: "order", From: b.p.Fetch, Output: "order"})
-	search := []engine.Input{{Name: "queries", From: b.p.Questions, Output: "queries"}}
-	if uses.Vectors {
-		e, err := b.embed(cfg, fit, chunks)
-		if err != nil {
-			return asked{}, err
-		}
-		for i, s := range e.shards {
-			build = append(build, engine.Input{Name: shardName("vectors", i), From: s, Output: "vectors"})
-		}
-		search = append(search, engine.Input{Name: "query_vectors", From: e.queries, Output: "vectors"})
-		out.ingest = include(append([]*engine.Stage(nil), out.ingest...), e.shards...)
-		out.ask = include(out.ask, e.queries)
-		name = append(name, e.name)
-	}
-	name = append(name, c.name)
-	stageKind := indexKindPure
-	if kind.Volatile {
-		stageKind = indexKindVolatile
-	}
-	building := c.atBuild()
-	index, err := b.stage(&engine.Stage{
-		Address: address("index", append(slices.Clone(name[:len(name)-1]), building.name)...), Kind: stageKind, Needs: engine.Resources{CPU: 1, Memory: indexMemory}, Inputs: build,
-	}, append([]*choice{building}, options[1:]...), func(o []*choice) ([]engine.Field, any, error) {
-		leaf, analyzer, err := b.leafOf(kind, o)
-		return append(b.leafFields(kind, o, buildTime), engine.Field{Class: engine.Params, Path: "shards", Value: int64(b.shards)}),
-			indexWork{leaf, analyzer, b.shards}, err
-	})
-	if err != nil {
-		return asked{}, err
-	}
-	search = append(search,
-		engine.Input{Name: "index", From: index, Output: "index"},
-		engine.Input{Name: "chunks", From: index, Output: "chunks"})
-	out.name = joined(name)
-	out.run, err = b.stage(&engine.Stage{
-		Address: address("search", name...), Kind: searchKind, Needs: engine.Resources{CPU: b.env.Threads}, Inputs: search,
-	}, options, func(o []*choice) ([]engine.Field, any, error) {
-		leaf, analyzer, err := b.leafOf(kind, o)
-		return append(b.leafFields(kind, o, nil), b.depthField()), searchWork{leaf, analyzer, b.exp.Score.Depth}, err
-	})
-	if err != nil {
-		return asked{}, err
-	}
-	out.ingest = include(append([]*engine.Stage(nil), out.ingest...), index)
-	out.indexes = []*engine.Stage{index}
-	out.ask = include(out.ask, out.run)
-	return out, nil
-}
-
-func joined(names []string) string {
-	s := names[0]
-	for _, n := range names[1:] {
-		s += " " + n
-	}
-	return s
-}
-
-func (b *builder) depthField() engine.Field {
-	return engine.Field{Class: engine.Params, Path: "score.depth", Value: int64(b.exp.Score.Depth)}
-}
-
-// uses asks an instance which inputs it reads.
-func (b *builder) uses(kind axes.Kind[retriever.Leaf], c *choice) (retriever.Uses, error) {
-	leaf, err := instance(b.instances, kind, c.params)
-	if err != nil {
-		return retriever.Uses{}, b.blame([]*choice{c}, err)
-	}
-	return leaf.Uses(), nil
-}
-
-// leafOf makes the instances of a leaf and, when the leaf uses text, of the
-// text option that follows it.
-func (b *builder) leafOf(kind axes.Kind[retriever.Leaf], o []*choice) (retriever.Leaf, text.Analyzer, error) {
-	leaf, err := instance(b.instances, kind, o[0].params)
-	if err != nil || len(o) == 1 {
-		return leaf, nil, err
-	}
-	textKind, _ := axes.Find(text.Kinds, o[1].opt.Kind)
-	analyzer, err := instance(b.instances, textKind, o[1].params)
-	return leaf, analyzer, err
-}
-
-func (b *builder) leafFields(kind axes.Kind[retriever.Leaf], o []*choice, admit func(param.Field) bool) []engine.Field {
-	fields := o[0].fields(kind.Version, admit)
-	if len(o) > 1 {
-		textKind, _ := axes.Find(text.Kinds, o[1].opt.Kind)
-		fields = append(fields, o[1].fields(textKind.Version, nil)...)
-		fields = append(fields, b.languageField())
-	}
-	return fields
 }
 
 func (b *builder) fuse(cfg *spec.Configuration, fit fitting, chunks chunked, opt *spec.Option) (asked, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"hash/crc32"
+	"math"
 	"strings"
 	"testing"
 
@@ -77,20 +78,21 @@ func TestRead_hostileHeaders(t *testing.T) {
 	small := pack(t, encode(map[string]string{"міста": "місто"}, false, false), xz.WriterConfig{DictCap: 1 << 16})
 	tests := []struct {
 		name   string
-		change func(file []byte)
+		change func(file []byte) []byte
 		want   string
 	}{
-		{"a window of 4 GB is not needed", func(f []byte) { window(f, 40) }, ""},
-		{"a window beyond 4 GB", func(f []byte) { window(f, 41) }, errNotXZ.Error()},
-		{"an index far away", func(f []byte) { backward(f, 1<<31) }, errNotXZ.Error()},
-		{"an index before the file", func(f []byte) { backward(f, 1<<10) }, errNotXZ.Error()},
-		{"an index that lies", func(f []byte) { unpacked(f, 127) }, "the index says 127 bytes"},
-		{"more than so few bytes can hold", func(f []byte) { unpacked(f, maxRatio*200) }, "hold no 3276800"},
-		{"a block of another filter", func(f []byte) { filter(f, 3) }, "a filter other than LZMA2 alone"},
+		{"a window of 4 GB is not needed", func(f []byte) []byte { return window(f, 40) }, ""},
+		{"a window beyond 4 GB", func(f []byte) []byte { return window(f, 41) }, errNotXZ.Error()},
+		{"an index far away", func(f []byte) []byte { return backward(f, 1<<31) }, errNotXZ.Error()},
+		{"an index before the file", func(f []byte) []byte { return backward(f, 1<<10) }, errNotXZ.Error()},
+		{"an index that lies", func(f []byte) []byte { return unpacked(f, 127) }, "the index says 127 bytes"},
+		{"an index that says too little", func(f []byte) []byte { return unpacked(f, 5) }, "the index says 5 bytes"},
+		{"more than so few bytes can hold", func(f []byte) []byte { return unpacked(f, 2<<20) }, "bytes hold no 2097152"},
+		{"more than any number", func(f []byte) []byte { return unpacked(f, math.MaxUint64) }, "bytes hold no 18446744073709551615"},
+		{"a block of another filter", func(f []byte) []byte { return filter(f, 3) }, "a filter other than LZMA2 alone"},
 	}
 	for _, test := range tests {
-		file := bytes.Clone(small)
-		test.change(file)
+		file := test.change(bytes.Clone(small))
 		var err error
 		if n := allocated(func() { _, err = Read(file) }); n > 4<<20 {
 			t.Errorf("%s: %d bytes are allocated for a file of %d", test.name, n, len(file))
@@ -104,29 +106,37 @@ func TestRead_hostileHeaders(t *testing.T) {
 // The following change a field of an XZ file with one block and set the checksum
 // that covers it.
 
-func window(file []byte, code byte) { file[xzHeader+4] = code; sumBlockHeader(file) }
-func filter(file []byte, id byte)   { file[xzHeader+2] = id; sumBlockHeader(file) }
+func window(file []byte, code byte) []byte { return blockByte(file, 4, code) }
+func filter(file []byte, id byte) []byte   { return blockByte(file, 2, id) }
 
-func sumBlockHeader(file []byte) {
+func blockByte(file []byte, at int, b byte) []byte {
+	file[xzHeader+at] = b
 	length := 4 * (int(file[xzHeader]) + 1)
 	header := file[xzHeader : xzHeader+length]
 	binary.LittleEndian.PutUint32(header[length-4:], crc32.ChecksumIEEE(header[:length-4]))
+	return file
 }
 
-func backward(file []byte, words uint32) {
+func backward(file []byte, words uint32) []byte {
 	footer := file[len(file)-xzFooter:]
 	binary.LittleEndian.PutUint32(footer[4:], words)
 	binary.LittleEndian.PutUint32(footer, crc32.ChecksumIEEE(footer[4:10]))
+	return file
 }
 
-// unpacked sets the size in the index. Its fields are an indicator, the number of
-// blocks, the packed and the unpacked size; up to three bytes of padding follow.
-func unpacked(file []byte, size uint64) {
-	index := file[len(file)-xzFooter-12 : len(file)-xzFooter]
-	fields := append(index[:1:1], index[1], index[2])
-	fields = binary.AppendUvarint(fields, size)
-	clear(index[copy(index, fields):])
-	binary.LittleEndian.PutUint32(index[8:], crc32.ChecksumIEEE(index[:8]))
+// unpacked puts another size into the index of a small file, which is eight bytes:
+// an indicator, the number of blocks, the packed and the unpacked size, and the
+// checksum.
+func unpacked(file []byte, size uint64) []byte {
+	begin := len(file) - xzFooter - 8
+	footer := bytes.Clone(file[begin+8:])
+	index := binary.AppendUvarint(bytes.Clone(file[begin:begin+3]), size)
+	for len(index)%4 > 0 {
+		index = append(index, 0)
+	}
+	index = binary.LittleEndian.AppendUint32(index, crc32.ChecksumIEEE(index))
+	file = append(append(file[:begin], index...), footer...)
+	return backward(file, uint32(len(index)/4-1))
 }
 
 // TestRead_damaged cuts a file at each place and turns each of its bits.

@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -89,7 +87,7 @@ func (db *DB) Build(ctx context.Context, ix Index, fill func(ctx context.Context
 
 // build is Build within its transaction, once the table is known to be missing.
 func (db *DB) build(ctx context.Context, b *Building, ix Index, fill func(context.Context, *Building) error) (Manifest, error) {
-	settings, err := setLocal(ctx, b.Tx, ix.Settings)
+	settings, err := apply(ctx, b.Tx, ix.Settings, true)
 	if err != nil {
 		return Manifest{}, err
 	}
@@ -236,20 +234,6 @@ func (db *DB) DropSchema(ctx context.Context) error {
 	}
 	_, err = db.pool.Exec(ctx, "drop schema "+pgx.Identifier{db.schema}.Sanitize()+" cascade")
 	return db.wrap(ctx, "drop the schema "+db.schema, err)
-}
-
-// setLocal applies settings until the transaction ends and returns them as the
-// server has them.
-func setLocal(ctx context.Context, tx pgx.Tx, settings map[string]string) (map[string]string, error) {
-	applied := make(map[string]string, len(settings))
-	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		var value string
-		if err := tx.QueryRow(ctx, "select set_config($1, $2, true)", name, settings[name]).Scan(&value); err != nil {
-			return nil, fmt.Errorf("set %s: %w", name, err)
-		}
-		applied[name] = value
-	}
-	return applied, nil
 }
 
 // short is the beginning of a key, for people.

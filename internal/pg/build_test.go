@@ -176,6 +176,11 @@ func TestBuild_failureLeavesNothing(t *testing.T) {
 			t.Errorf("%s: left %+v", name, f)
 		}
 	}
+	slip := vectorIndex("slip", 8)
+	slip.Settings = map[string]string{"hnsw.ef_serch": "1"}
+	if _, _, err := db.Build(t.Context(), slip, fillHNSW(all)); err == nil || !contains(err.Error(), "hnsw.ef_serch") {
+		t.Errorf("a setting that there is not: %v", err)
+	}
 	_, _, err := db.Build(t.Context(), vectorIndex("wrong", 8), fillHNSW(vectors(3, 9)))
 	if err == nil || pg.IsTransient(err) {
 		t.Errorf("vectors of another length: %v", err)

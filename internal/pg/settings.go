@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Session is a connection with settings that hold for all that is done with it.
@@ -36,7 +37,7 @@ func (db *DB) WithSettings(ctx context.Context, settings map[string]string, fn f
 		return db.wrap(ctx, "prepare a session", err)
 	}
 	s := &Session{Conn: conn}
-	if s.Settings, err = setSession(ctx, conn, settings); err != nil {
+	if s.Settings, err = apply(ctx, conn, settings, false); err != nil {
 		return db.wrap(ctx, "apply settings", err)
 	}
 	if err := fn(ctx, s); err != nil {
@@ -45,19 +46,26 @@ func (db *DB) WithSettings(ctx context.Context, settings map[string]string, fn f
 	return db.wrap(ctx, "check settings", s.verify(ctx))
 }
 
-// setSession applies settings to a session and returns them as the server has them.
-// Those of an extension are unknown, and taken whatever they are, until the session
-// has loaded its library; reading a vector loads it.
-func setSession(ctx context.Context, conn *pgx.Conn, settings map[string]string) (map[string]string, error) {
-	if _, err := conn.Exec(ctx, "select '[0]'::vector"); err != nil {
+// executor is a connection or a transaction.
+type executor interface {
+	querier
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+}
+
+// apply applies settings to a session, or until a transaction ends, and returns
+// them as the server has them. Those of an extension are unknown, and taken
+// whatever they are, until the session has loaded its library; reading a vector
+// loads it.
+func apply(ctx context.Context, on executor, settings map[string]string, local bool) (map[string]string, error) {
+	if _, err := on.Exec(ctx, "select '[0]'::vector"); err != nil {
 		return nil, err
 	}
 	applied := make(map[string]string, len(settings))
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		if _, err := conn.Exec(ctx, "select set_config($1, $2, false)", name, settings[name]); err != nil {
+		if _, err := on.Exec(ctx, "select set_config($1, $2, $3)", name, settings[name], local); err != nil {
 			return nil, fmt.Errorf("set %s to %q: %w", name, settings[name], err)
 		}
-		value, err := known(ctx, conn, name)
+		value, err := known(ctx, on, name)
 		if err != nil {
 			return nil, err
 		}
@@ -68,9 +76,9 @@ func setSession(ctx context.Context, conn *pgx.Conn, settings map[string]string)
 
 // known returns the value of a setting that the server knows. One that it does not
 // know, as one with a slip in its name, has a value too but changes nothing.
-func known(ctx context.Context, conn *pgx.Conn, name string) (string, error) {
+func known(ctx context.Context, on executor, name string) (string, error) {
 	var value *string
-	err := conn.QueryRow(ctx, "select (select current_setting(name) from pg_settings where name = lower($1))", name).Scan(&value)
+	err := on.QueryRow(ctx, "select (select current_setting(name) from pg_settings where name = lower($1))", name).Scan(&value)
 	if err == nil && value == nil {
 		err = fmt.Errorf("the server knows no setting %q", name)
 	}

@@ -118,8 +118,15 @@ func (c Config) startSupervisor(ctx context.Context) error {
 		return err
 	}
 	defer told.Close()
+	log, err := c.openLog()
+	if err != nil {
+		tell.Close()
+		return err
+	}
+	defer log.Close()
 	cmd := exec.Command(c.Supervisor, SupervisorFlag, string(arg))
 	cmd.Dir = "/"
+	cmd.Stdout, cmd.Stderr = log, log
 	cmd.ExtraFiles = []*os.File{tell}
 	detach(cmd)
 	err = cmd.Start()

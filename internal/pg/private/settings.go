@@ -138,11 +138,13 @@ func (l layout) writeSettings(s map[string]string, e Endpoint, user string) erro
 		hba = fmt.Sprintf("host all %s %s/32 scram-sha-256\n", Role, e.Host)
 	}
 	var conf strings.Builder
-	conf.WriteString("# Written by raglab at every start. What local.conf beside it says comes after.\n")
+	conf.WriteString("# Written by raglab at every start. What a file local.conf beside it says comes after.\n")
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		fmt.Fprintf(&conf, "%s = %s\n", name, s[name])
 	}
-	conf.WriteString("include_if_exists = 'local.conf'\n")
+	if _, err := os.Stat(l.conf("local.conf")); err == nil {
+		conf.WriteString("include = 'local.conf'\n")
+	}
 	return l.writeConf(map[string]string{"postgresql.conf": conf.String(), "hba.conf": hba, "ident.conf": ident})
 }
 

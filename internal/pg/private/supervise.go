@@ -58,6 +58,8 @@ type supervisor struct {
 	config Config
 	tell   func(outcome)
 	log    *os.File
+	// cleaned says that the files are those of the next supervisor.
+	cleaned bool
 }
 
 // say writes a line to the log.
@@ -71,21 +73,26 @@ func (s *supervisor) say(format string, args ...any) {
 // maxLog is the size from which the log begins anew at the next start.
 const maxLog = 8 << 20
 
-func (s *supervisor) openLog() (err error) {
+// openLog opens the file in which supervisor and server say what they do.
+func (c Config) openLog() (*os.File, error) {
 	flags := os.O_CREATE | os.O_APPEND | os.O_RDWR
-	if info, err := os.Stat(s.config.logFile()); err == nil && info.Size() > maxLog {
+	if info, err := os.Stat(c.logFile()); err == nil && info.Size() > maxLog {
 		flags |= os.O_TRUNC
 	}
-	s.log, err = os.OpenFile(s.config.logFile(), flags, 0o600)
-	return err
+	f, err := os.OpenFile(c.logFile(), flags, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the log of the private Postgres: %w", diskError(err))
+	}
+	return f, nil
 }
 
 // run is the life of a supervisor.
 func (s *supervisor) run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	if err := s.openLog(); err != nil {
-		return fmt.Errorf("open the log of the private Postgres: %w", err)
+	var err error
+	if s.log, err = s.config.openLog(); err != nil {
+		return err
 	}
 	startCtx, cancel := context.WithTimeoutCause(ctx, s.config.StartTimeout,
 		fmt.Errorf("it was not ready after %s: see %s", s.config.StartTimeout, s.config.logFile()))
@@ -113,8 +120,13 @@ func (s *supervisor) takeLock(ctx context.Context) (*os.File, error) {
 	return waitLock(ctx, s.config.supervisorLock(), exclusive)
 }
 
-// clean removes what tells of a running server.
+// clean removes what tells of a running server, once: the next server's may come at
+// any time after.
 func (s *supervisor) clean() {
+	if s.cleaned {
+		return
+	}
+	s.cleaned = true
 	if err := os.Remove(s.config.stateFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.say("%v", err)
 	}

@@ -1,0 +1,163 @@
+package pipeline
+
+import (
+	"slices"
+	"strings"
+
+	"raglab/axes"
+	"raglab/axes/retriever"
+	"raglab/axes/text"
+	"raglab/engine"
+	"raglab/internal/param"
+	"raglab/spec"
+)
+
+// leafBuilder builds the index and the search of one leaf in one configuration.
+type leafBuilder struct {
+	*builder
+	kind    axes.Kind[retriever.Leaf]
+	options []*choice // the leaf's and, when it reads text, the text kind's
+	uses    retriever.Uses
+	// names are the options that the index depends on, before the leaf's own.
+	names []string
+	// needs are what the text kind reads besides its input.
+	needs   []engine.Field
+	blocked string
+	out     asked
+	build   []engine.Input
+	search  []engine.Input
+}
+
+func (b *builder) leaf(cfg *spec.Configuration, fit fitting, chunks chunked, opt *spec.Option) (asked, error) {
+	l := &leafBuilder{builder: b, names: []string{chunks.name}, out: asked{chunks: chunks, ingest: chunks.stages}}
+	l.kind, _ = axes.Find(retriever.Leaves, opt.Kind)
+	l.build = append(chunks.inputs(), engine.Input{Name: "order", From: b.p.Fetch, Output: "order"})
+	l.search = []engine.Input{{Name: "queries", From: b.p.Questions, Output: "queries"}}
+	if err := l.choose(cfg, fit, opt); err != nil {
+		return asked{}, err
+	}
+	if l.uses.Vectors {
+		if err := l.addVectors(cfg, fit, chunks); err != nil {
+			return asked{}, err
+		}
+	}
+	index, err := l.addIndex()
+	if err != nil {
+		return asked{}, err
+	}
+	err = l.addSearch(index)
+	return l.out, err
+}
+
+// choose evaluates the leaf's option and, when the leaf reads text, the text
+// kind's.
+func (l *leafBuilder) choose(cfg *spec.Configuration, fit fitting, opt *spec.Option) error {
+	c, err := l.builder.choose(opt, cfg, fit)
+	if err != nil {
+		return err
+	}
+	leaf, err := instance(l.instances, l.kind, c.params)
+	if err != nil {
+		return l.blame([]*choice{c}, err)
+	}
+	l.options, l.uses = []*choice{c}, leaf.Uses()
+	if !l.uses.Text {
+		return nil
+	}
+	t, err := l.builder.choose(cfg.Option(slotText), cfg, fit)
+	if err != nil {
+		return err
+	}
+	l.options = append(l.options, t)
+	l.names = append(l.names, t.name)
+	kind, _ := axes.Find(text.Kinds, t.opt.Kind)
+	if l.needs, l.blocked, err = l.builder.needs(kind.Needs(t.params)); err != nil {
+		return l.blame([]*choice{t}, err)
+	}
+	return nil
+}
+
+// addVectors makes the embeddings of chunks and questions inputs.
+func (l *leafBuilder) addVectors(cfg *spec.Configuration, fit fitting, chunks chunked) error {
+	e, err := l.embed(cfg, fit, chunks)
+	if err != nil {
+		return err
+	}
+	for i, s := range e.shards {
+		l.build = append(l.build, engine.Input{Name: shardName("vectors", i), From: s, Output: "vectors"})
+	}
+	l.search = append(l.search, engine.Input{Name: "query_vectors", From: e.queries, Output: "vectors"})
+	l.out.ingest = include(slices.Clone(l.out.ingest), e.shards...)
+	l.out.ask = include(l.out.ask, e.queries)
+	l.names = append(l.names, e.name)
+	return nil
+}
+
+// buildTime tells the parameters that an index is built with from those that it
+// is only searched with.
+func buildTime(f param.Field) bool { return f.At != "search" }
+
+func (l *leafBuilder) addIndex() (*engine.Stage, error) {
+	kind := indexKindPure
+	if l.kind.Volatile {
+		kind = indexKindVolatile
+	}
+	building := l.options[0].atBuild()
+	index, err := l.stage(&engine.Stage{
+		Address: address("index", append(slices.Clone(l.names), building.name)...), Kind: kind,
+		Needs: engine.Resources{CPU: 1, Memory: indexMemory}, Inputs: l.build, Blocked: l.blocked,
+	}, append([]*choice{building}, l.options[1:]...), func(o []*choice) ([]engine.Field, any, error) {
+		leaf, analyzer, err := l.instancesOf(o)
+		return append(l.fields(o, buildTime), engine.Field{Class: engine.Params, Path: "shards", Value: int64(l.shards)}),
+			indexWork{leaf, analyzer, l.shards}, err
+	})
+	l.out.ingest = include(slices.Clone(l.out.ingest), index)
+	l.out.indexes = []*engine.Stage{index}
+	return index, err
+}
+
+func (l *leafBuilder) addSearch(index *engine.Stage) (err error) {
+	names := append(slices.Clone(l.names), l.options[0].name)
+	l.out.name = joined(names)
+	l.out.run, err = l.stage(&engine.Stage{
+		Address: address("search", names...), Kind: searchKind,
+		Needs: engine.Resources{CPU: l.env.Threads}, Blocked: l.blocked,
+		Inputs: append(l.search,
+			engine.Input{Name: "index", From: index, Output: "index"},
+			engine.Input{Name: "chunks", From: index, Output: "chunks"}),
+	}, l.options, func(o []*choice) ([]engine.Field, any, error) {
+		leaf, analyzer, err := l.instancesOf(o)
+		return append(l.fields(o, nil), l.depthField()), searchWork{leaf, analyzer, l.exp.Score.Depth}, err
+	})
+	l.out.ask = include(l.out.ask, l.out.run)
+	return err
+}
+
+// instancesOf makes the instances of the leaf and, when it reads text, of the
+// text kind.
+func (l *leafBuilder) instancesOf(o []*choice) (retriever.Leaf, text.Analyzer, error) {
+	leaf, err := instance(l.instances, l.kind, o[0].params)
+	if err != nil || len(o) == 1 {
+		return leaf, nil, err
+	}
+	kind, _ := axes.Find(text.Kinds, o[1].opt.Kind)
+	analyzer, err := instance(l.instances, kind, o[1].params)
+	return leaf, analyzer, err
+}
+
+func (l *leafBuilder) fields(o []*choice, admit func(param.Field) bool) []engine.Field {
+	fields := o[0].fields(l.kind.Version, admit)
+	if len(o) > 1 {
+		kind, _ := axes.Find(text.Kinds, o[1].opt.Kind)
+		fields = append(fields, o[1].fields(kind.Version, nil)...)
+		fields = append(fields, l.languageField())
+		fields = append(fields, l.needs...)
+	}
+	return fields
+}
+
+func joined(names []string) string { return strings.Join(names, " ") }
+
+func (b *builder) depthField() engine.Field {
+	return engine.Field{Class: engine.Params, Path: "score.depth", Value: int64(b.exp.Score.Depth)}
+}
