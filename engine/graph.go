@@ -138,3 +138,10 @@ func (g *Graph) Closure(roots []*Stage) []bool {
 	}
 	return need
 }
+
+// WithoutShard is an address without the number of a shard: what the shards of
+// one stage have in common.
+func WithoutShard(address string) string {
+	base, _ := splitShard(address)
+	return base
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -379,27 +378,4 @@ func (g *gate) through(do func(context.Context, *Task) error) func(context.Conte
 		}
 		return do(ctx, t)
 	}
-}
-
-// random is a step that never gives the same bytes twice.
-func random() func(context.Context, *Task) error {
-	return func(_ context.Context, t *Task) error {
-		return t.Write("out", []byte(fmt.Sprintf("roll %d", rolls.Add(1))))
-	}
-}
-
-var rolls atomic.Int64
-
-// sameRoll is a tolerance: all rolls are as good as each other.
-func sameRoll(_ string, old, again io.Reader) error {
-	for _, r := range []io.Reader{old, again} {
-		b, err := io.ReadAll(r)
-		if err != nil {
-			return err
-		}
-		if !strings.HasPrefix(string(b), "roll ") {
-			return fmt.Errorf("%q is no roll", b)
-		}
-	}
-	return nil
 }

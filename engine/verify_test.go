@@ -6,8 +6,32 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
+
+// random is a step that never gives the same bytes twice.
+func random() func(context.Context, *Task) error {
+	return func(_ context.Context, t *Task) error {
+		return t.Write("out", []byte(fmt.Sprintf("roll %d", rolls.Add(1))))
+	}
+}
+
+var rolls atomic.Int64
+
+// sameRoll is a tolerance: all rolls are as good as each other.
+func sameRoll(_ string, old, again io.Reader) error {
+	for _, r := range []io.Reader{old, again} {
+		b, err := io.ReadAll(r)
+		if err != nil {
+			return err
+		}
+		if !strings.HasPrefix(string(b), "roll ") {
+			return fmt.Errorf("%q is no roll", b)
+		}
+	}
+	return nil
+}
 
 // verified is what was said of each stage that was made again.
 func verified(l *lab) map[string]string {

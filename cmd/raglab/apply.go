@@ -247,12 +247,13 @@ func applyExit(out *engine.Outcomes) int {
 		return exitInterrupted
 	case len(out.Failures) > 0:
 		var input *engine.InputError
+		var store *engine.StoreError
 		code := exitFailed
 		for _, f := range out.Failures {
 			if errors.Is(f.Err, cache.ErrLocked) {
 				return exitLocked
 			}
-			if errors.As(f.Err, &input) {
+			if errors.As(f.Err, &input) || errors.As(f.Err, &store) {
 				code = exitError
 			}
 		}

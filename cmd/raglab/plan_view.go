@@ -152,7 +152,7 @@ func joinShards(lines []*planLine) []*planLine {
 	joined := map[said]*planLine{}
 	var out []*planLine
 	for _, l := range lines {
-		base, _, _ := strings.Cut(l.address, "#")
+		base := engine.WithoutShard(l.address)
 		k := l.said(base)
 		if j, ok := joined[k]; ok {
 			j.join(l)

@@ -59,6 +59,7 @@ func (a *specArgs) workspace(t terminal, command string, readOnly bool) (*worksp
 	return workspace.Open(workspace.Options{
 		CacheDir: a.cache, ReadOnly: readOnly, Threads: a.threads, Command: command, Version: version, Log: t.log,
 		Warn:        t.warn,
+		Progress:    func(text string) { fmt.Fprintln(t.err, text) },
 		AssetEvents: assetLines(t),
 	})
 }

@@ -39,6 +39,8 @@ type Options struct {
 	Log     hclog.Logger
 	// Warn is told of what is found damaged.
 	Warn func(string)
+	// Progress is told what takes long before an apply begins; nil tells nobody.
+	Progress func(string)
 	// AssetEvents is told how far the fetching of assets is; nil tells nobody.
 	AssetEvents func(assets.Event)
 }
@@ -242,7 +244,14 @@ func (s *Session) planOnce(ctx context.Context, sel Selection) (*engine.Plan, er
 	if err != nil {
 		return nil, err
 	}
-	planner := &engine.Planner{Store: s.Cache, Ledger: s.Ledger, Log: s.Log, SimulateBytes: simulateBytes}
+	planner := &engine.Planner{
+		Store: s.Cache, Ledger: s.Ledger, Log: s.Log, SimulateBytes: simulateBytes,
+		Slow: func(next *engine.Stage, done, total int) {
+			if s.Progress != nil {
+				s.Progress(fmt.Sprintf("planning: %d of %d stages, at %s", done, total, next.Address))
+			}
+		},
+	}
 	if len(sel.Force) > 0 {
 		forced := map[*engine.Stage]bool{}
 		for _, pattern := range sel.Force {

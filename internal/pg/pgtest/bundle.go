@@ -80,12 +80,27 @@ func Private(t testing.TB) private.Config {
 		}
 		os.RemoveAll(dir)
 		for _, pid := range []int{status.Supervisor, status.Server} {
-			if pid != 0 && Alive(pid) {
+			if pid != 0 && !ends(pid) {
 				t.Errorf("process %d was left behind", pid)
 			}
 		}
 	})
 	return c
+}
+
+// ends waits for the end of a process that has let go of all it held.
+func ends(pid int) bool {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(10 * time.Second)
+	for Alive(pid) {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			return false
+		}
+	}
+	return true
 }
 
 // temporaryDir makes a folder that an unprivileged account can pass: that of

@@ -161,22 +161,30 @@ func TestCrash_stalePidFileNamesAnotherProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	pidFile := filepath.Join(first.Data, "postmaster.pid")
-	content, err := os.ReadFile(pidFile)
-	if err != nil {
-		t.Fatal(err)
+	files := map[string]string{
+		filepath.Join(first.Data, "postmaster.pid"):              "",
+		filepath.Join(first.Endpoint.Host, ".s.PGSQL.5432.lock"): "",
+	}
+	for path := range files {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(content), "\n")
+		files[path] = fmt.Sprintf("%d\n%s", cmd.Process.Pid, rest)
 	}
 	l.Release()
 	if _, err := private.Stop(t.Context(), c, false); err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(content), "\n")
-	if err := os.WriteFile(pidFile, fmt.Appendf(nil, "%d\n%s", cmd.Process.Pid, rest), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if uid := owner(t, cmd.Process.Pid); uid != os.Geteuid() {
-		if err := os.Chown(pidFile, uid, uid); err != nil {
+	for path, content := range files {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
+		}
+		if uid := owner(t, cmd.Process.Pid); uid != os.Geteuid() {
+			if err := os.Chown(path, uid, uid); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	query(t, acquire(t, c), "select 'again'")

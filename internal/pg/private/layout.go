@@ -202,6 +202,13 @@ func (c Config) place(l layout, password string, hidden bool) (Endpoint, error) 
 		if hidden {
 			port = hiddenPort
 		}
+		// The folder is this server's alone, and nothing of it is left: what is there
+		// names a process that is dead, or by now another.
+		for _, stale := range []string{socketPath(dir, port), socketPath(dir, port) + ".lock"} {
+			if err := os.Remove(stale); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return Endpoint{}, err
+			}
+		}
 		return Endpoint{Host: dir, Port: port}, nil
 	}
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
