@@ -57,7 +57,11 @@ score {
 
 output "csv" { path = "../results/quickstart.csv" }
 output "json" { path = "../results/quickstart.json" }
+output "markdown" { path = "../results/quickstart.md" }
+
+# The README's tables, between its two markers.
 output "markdown" {
   path   = "../README.md"
   marker = "quickstart"
+  tables = ["best", "axes"]
 }

@@ -9,9 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"raglab/axes"
+	"raglab/internal/param"
 )
 
 // Output writes a report into a file.
@@ -169,8 +172,9 @@ func (o jsonFile) Render(r *Report, _ []byte) ([]byte, error) {
 
 // MarkdownParams are the parameters of the Markdown output.
 type MarkdownParams struct {
-	Path   string `hcl:"path" path:"true" doc:"File to write."`
-	Marker string `hcl:"marker" default:"" doc:"Name of the two marker lines between which the tables go; without it the whole file is written."`
+	Path   string   `hcl:"path" path:"true" doc:"File to write."`
+	Marker string   `hcl:"marker" default:"" doc:"Name of the two marker lines between which the tables go; without it the whole file is written."`
+	Tables []string `hcl:"tables" default:"" doc:"Which tables to write: best, worst, axes, ingest, tuning, expected, full; none means all." example:"[\"best\", \"axes\"]"`
 }
 
 type markdownFile struct{ MarkdownParams }
@@ -181,13 +185,20 @@ func markdownOutput() axes.Kind[Output] {
 		Summary: "The tables in Markdown, in a file of their own or between two markers of a file.",
 		Doc: "With marker = \"NAME\" the file must hold the lines <!-- raglab:NAME --> and <!-- /raglab:NAME -->. " +
 			"What stands between them is replaced, and not a byte elsewhere.",
-	}, func(p MarkdownParams, _ axes.Env) (Output, error) { return markdownFile{p}, nil })
+	}, func(p MarkdownParams, _ axes.Env) (Output, error) {
+		for _, name := range p.Tables {
+			if !slices.Contains(TableNames, name) {
+				return nil, param.Errorf("tables", "%q is none of %s", name, strings.Join(TableNames, ", "))
+			}
+		}
+		return markdownFile{p}, nil
+	})
 }
 
 func (o markdownFile) Path() string { return o.MarkdownParams.Path }
 
 func (o markdownFile) Render(r *Report, present []byte) ([]byte, error) {
-	text := Markdown(r.Tables())
+	text := Markdown(Pick(r.Tables(), o.Tables))
 	if o.Marker != "" {
 		return Between(present, o.Marker, text)
 	}

@@ -180,6 +180,22 @@ func TestTables_golden(t *testing.T) {
 	}
 }
 
+func TestPick_everyTableHasAName(t *testing.T) {
+	t.Parallel()
+	tables := sample().Tables()
+	for _, table := range tables {
+		if !slices.Contains(TableNames, table.Name) {
+			t.Errorf("table %q has the name %q", table.Title, table.Name)
+		}
+	}
+	if got := Pick(tables, []string{"axes"}); len(got) != 2 || got[0].Title != "Axis: chunker" {
+		t.Errorf("picked %d tables, want the two of the axes", len(got))
+	}
+	if got := Pick(tables, nil); len(got) != len(tables) {
+		t.Errorf("no names pick %d of %d tables", len(got), len(tables))
+	}
+}
+
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)

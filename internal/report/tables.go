@@ -11,6 +11,8 @@ import (
 
 // Table is a table ready to be shown.
 type Table struct {
+	// Name is one of [TableNames].
+	Name  string
 	Title string
 	// Note is a paragraph below the title, Foot one below the table.
 	Note, Foot string
@@ -30,19 +32,38 @@ const (
 	notApplicable = "–"
 )
 
+// TableNames are the names of tables, in the order in which reports show them.
+// The names axes and tuning stand for several tables.
+var TableNames = []string{"best", "worst", "axes", "ingest", "tuning", "expected", "full"}
+
+// Pick returns the tables with the given names, in their order; no names pick
+// all.
+func Pick(tables []Table, names []string) []Table {
+	if len(names) == 0 {
+		return tables
+	}
+	var picked []Table
+	for _, t := range tables {
+		if slices.Contains(names, t.Name) {
+			picked = append(picked, t)
+		}
+	}
+	return picked
+}
+
 // Tables returns the report's tables: best, worst, axis by axis, ingest cost,
 // tuning, expectations, full.
 func (r *Report) Tables() []Table {
 	ranked := r.Ranked()
 	var tables []Table
-	best := r.rows("Best configurations", ranked[:min(5, len(ranked))])
+	best := r.rows("best", "Best configurations", ranked[:min(5, len(ranked))])
 	best.Note = r.bestNote(ranked)
 	best.Foot = r.rowsFoot()
 	tables = append(tables, best)
 	if len(ranked) > 5 {
 		worst := slices.Clone(ranked[max(5, len(ranked)-3):])
 		slices.Reverse(worst)
-		t := r.rows("Worst configurations", worst)
+		t := r.rows("worst", "Worst configurations", worst)
 		t.Note = "A table that only shows winners is not evidence."
 		tables = append(tables, t)
 	}
@@ -61,7 +82,7 @@ func (r *Report) Tables() []Table {
 		for i := range full {
 			full[i] = &r.Configurations[i]
 		}
-		t := r.rows(fmt.Sprintf("All %d configurations", len(full)), full)
+		t := r.rows("full", fmt.Sprintf("All %d configurations", len(full)), full)
 		t.Foot = r.accountingFoot()
 		tables = append(tables, t)
 	} else {
@@ -84,8 +105,8 @@ func (r *Report) axes() []string {
 }
 
 // rows is a table of configurations.
-func (r *Report) rows(title string, rows []*Configuration) Table {
-	t := Table{Title: title}
+func (r *Report) rows(name, title string, rows []*Configuration) Table {
+	t := Table{Name: name, Title: title}
 	axes := r.axes()
 	for _, a := range axes {
 		t.Columns = append(t.Columns, Column{Name: a})
@@ -161,7 +182,7 @@ func (r *Report) bestNote(ranked []*Configuration) string {
 }
 
 func (r *Report) axisTable(e Effect) Table {
-	t := Table{Title: "Axis: " + e.Axis}
+	t := Table{Name: "axes", Title: "Axis: " + e.Axis}
 	t.Columns = []Column{{Name: e.Axis}, {"rows", true}}
 	for _, m := range r.Metrics {
 		t.Columns = append(t.Columns, Column{"mean " + m, true})
@@ -218,6 +239,7 @@ func pValue(p float64) string {
 
 func (r *Report) ingestTable() Table {
 	t := Table{
+		Name:  "ingest",
 		Title: "Ingest cost",
 		Columns: []Column{
 			{Name: "indexes"},
@@ -257,6 +279,7 @@ func (r *Report) ingestTable() Table {
 
 func (r *Report) tuningTable(tu Tuning) Table {
 	t := Table{
+		Name:  "tuning",
 		Title: "Tuning: " + strings.Join(tu.Names, ", "),
 		Note:  fmt.Sprintf("Fitted on the %d dev questions, then frozen; chosen: %s.", r.Questions.Dev, strings.Join(tu.Chosen, ", ")),
 	}
@@ -278,6 +301,7 @@ func (r *Report) tuningTable(tu Tuning) Table {
 
 func (r *Report) expectationTable() Table {
 	t := Table{
+		Name:    "expected",
 		Title:   "Expected figures",
 		Columns: []Column{{Name: "row"}, {Name: "metric"}, {"expected", true}, {"measured", true}, {Name: "verdict"}, {Name: "source"}},
 	}
