@@ -211,11 +211,18 @@ func complete(plan *engine.Plan, out *engine.Outcomes) bool {
 // error is for outputs that could not be written; the others are.
 func (a *applyArgs) results(ctx context.Context, view applyView, s *workspace.Session, plan *engine.Plan, out *engine.Outcomes) error {
 	ctx = context.WithoutCancel(ctx)
+	whole := complete(plan, out)
+	texts, asText := view.(textView)
+	if whole && asText {
+		if shown := s.Shown(out); shown != nil {
+			texts.show(shown.Text, unchanged(shown), true)
+			return nil
+		}
+	}
 	r, err := s.Report(ctx, out)
 	if err != nil {
 		return err
 	}
-	whole := complete(plan, out)
 	if !whole {
 		r.Notes = append(r.Notes, "The results are partial.")
 	}
@@ -232,7 +239,18 @@ func (a *applyArgs) results(ctx context.Context, view applyView, s *workspace.Se
 		}
 	}
 	view.results(r, written, whole)
+	if whole && asText && len(errs) == 0 {
+		errs = append(errs, s.Remember(out, s.Experiment.Hide()(texts.text(r))))
+	}
 	return errors.Join(errs...)
+}
+
+func unchanged(shown *workspace.Shown) []writtenOutput {
+	var files []writtenOutput
+	for _, f := range shown.Files {
+		files = append(files, writtenOutput{f.Path, false})
+	}
+	return files
 }
 
 // writtenOutput is an output's file, and whether it changed.

@@ -55,17 +55,33 @@ func newApplyView(t terminal, a applyArgs) (applyView, error) {
 // standard error, results to standard output.
 type applyHuman struct{ terminal }
 
+// textView is a view that shows results as one text, and can show a text that
+// was kept.
+type textView interface {
+	text(r *report.Report) string
+	show(text string, written []writtenOutput, complete bool)
+}
+
 func (v applyHuman) results(r *report.Report, written []writtenOutput, complete bool) {
-	if !measured(r) {
-		fmt.Fprintln(v.out, "No configuration is measured.")
-	} else {
-		var b strings.Builder
+	v.show(v.text(r), written, complete)
+}
+
+// text is the tables and notes of a report.
+func (applyHuman) text(r *report.Report) string {
+	var b strings.Builder
+	if measured(r) {
 		_ = report.WriteText(&b, r.Tables()) // a Builder takes all
-		fmt.Fprint(v.out, b.String())
+	} else {
+		b.WriteString("No configuration is measured.\n")
 	}
 	for _, n := range r.Notes {
-		fmt.Fprintln(v.out, "\n"+n)
+		b.WriteString("\n" + n + "\n")
 	}
+	return b.String()
+}
+
+func (v applyHuman) show(text string, written []writtenOutput, complete bool) {
+	fmt.Fprint(v.out, text)
 	if !complete {
 		fmt.Fprintln(v.out, "No output was written.")
 		return

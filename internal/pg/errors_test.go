@@ -171,7 +171,11 @@ func TestErrors_serverKilledWhileItWorks(t *testing.T) {
 				return err
 			}
 			kill()
-			return b.Exec(ctx, "create index on "+b.Table+" using hnsw (embedding vector_l2_ops)")
+			if err := b.Exec(ctx, "create index on "+b.Table+" using hnsw (embedding vector_l2_ops)"); err != nil {
+				return err
+			}
+			// What works does not notice at once that its server is dead, what waits does.
+			return b.Exec(ctx, "select pg_sleep(10)")
 		},
 	}
 	for name, fill := range points {

@@ -140,20 +140,23 @@ func query(t *testing.T, l *private.Lease, sql string) string {
 	return s
 }
 
+// connect connects to the server, again while one that was killed is not quite gone,
+// as package pg does.
 func connect(t *testing.T, l *private.Lease) *pgx.Conn {
 	t.Helper()
-	e, err := l.Endpoint(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := e.Config(private.Database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := pgx.ConnectConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var conn *pgx.Conn
+	eventually(t, "a connection", func() bool {
+		e, err := l.Endpoint(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		config, err := e.Config(private.Database)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err = pgx.ConnectConfig(t.Context(), config)
+		return err == nil
+	})
 	return conn
 }
 
@@ -200,7 +203,7 @@ func owner(t *testing.T, pid int) int {
 	return 0
 }
 
-// signalGroup is kill -9 for one process.
+// sigkill is kill -9.
 func sigkill(t *testing.T, pid int) {
 	t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
