@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -66,17 +67,19 @@ func TestCrash_killedClientLetsTheServerStop(t *testing.T) {
 
 func TestCrash_killedSupervisorTakesTheServerAlong(t *testing.T) {
 	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("SKIP-LINUX: elsewhere the next start ends a server that lost its supervisor")
+	}
 	c := pgtest.Private(t)
 	l := acquire(t, c)
 	first := look(t, c)
 	sigkill(t, first.Supervisor)
-	gone(t, first.Supervisor)
+	gone(t, first.Supervisor, first.Server)
 	query(t, l, "select 'again'")
 	second := look(t, c)
 	if second.Server == first.Server || second.Supervisor == first.Supervisor {
 		t.Errorf("after the supervisor was killed: %+v", second)
 	}
-	gone(t, first.Server)
 }
 
 func TestCrash_allKilledAtOnce(t *testing.T) {
