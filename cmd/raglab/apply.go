@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -189,6 +190,9 @@ const maxLost = 3
 // once applies one plan. The outcomes are nil when the apply itself could not go
 // on.
 func (a *applyArgs) once(ctx context.Context, t terminal, view applyView, s *workspace.Session, plan *engine.Plan) (*engine.Outcomes, error) {
+	if plan.Changes() {
+		debug.SetGCPercent(runningGC)
+	}
 	view.begin(s, plan)
 	out, err := s.Apply(ctx, plan, workspace.ApplyOptions{
 		FailFast: a.failFast, LockTimeout: a.lockTimeout, Verify: a.verify,

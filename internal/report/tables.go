@@ -225,16 +225,16 @@ func (e Effect) measured(metric string) int {
 
 func verdict(c *Comparison) string {
 	if c.Tell {
-		return fmt.Sprintf("The data can tell them apart (p = %s).", pValue(c.P))
+		return fmt.Sprintf("The data can tell them apart (p %s).", pValue(c.P))
 	}
-	return fmt.Sprintf("The data cannot tell them apart (p = %s).", pValue(c.P))
+	return fmt.Sprintf("The data cannot tell them apart (p %s).", pValue(c.P))
 }
 
 func pValue(p float64) string {
 	if p < 0.001 {
-		return "<0.001"
+		return "< 0.001"
 	}
-	return strconv.FormatFloat(p, 'f', 3, 64)
+	return "= " + strconv.FormatFloat(p, 'f', 3, 64)
 }
 
 func (r *Report) ingestTable() Table {
