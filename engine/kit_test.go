@@ -66,8 +66,11 @@ func join(text string) func(context.Context, *Task) error {
 	return func(_ context.Context, t *Task) error {
 		var b strings.Builder
 		b.WriteString(text)
-		for _, name := range t.InputNames("") {
-			in, err := t.Bytes(name)
+		for _, input := range t.stage.Inputs {
+			if input.Late {
+				continue
+			}
+			in, err := t.Bytes(input.Name)
 			if err != nil {
 				return err
 			}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
@@ -130,18 +129,6 @@ func (t *Task) Bytes(input string) ([]byte, error) {
 
 // Size is the length of an input in bytes, or 0 for one that is not declared.
 func (t *Task) Size(input string) int64 { return t.inputs[input].blob.Size }
-
-// InputNames lists the inputs whose names begin with the prefix, in the order
-// the stage declares them, without late ones.
-func (t *Task) InputNames(prefix string) []string {
-	var names []string
-	for _, in := range t.stage.Inputs {
-		if !in.Late && strings.HasPrefix(in.Name, prefix) {
-			names = append(names, in.Name)
-		}
-	}
-	return names
-}
 
 // lost tells an input that is gone from one that cannot be read just now.
 func lost(in Input, err error) error {

@@ -104,15 +104,3 @@ func eachLine[T any](r io.ReadCloser, yield func(T) bool) (err error) {
 		}
 	}
 }
-
-// Collect reads all values of a sequence.
-func Collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
-	var out []T
-	for v, err := range seq {
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, v)
-	}
-	return out, nil
-}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"reflect"
 	"strings"
 	"testing"
@@ -73,7 +74,7 @@ func (s *source) Read(p []byte) (int, error) {
 func (s *source) Close() error { s.closed = true; return nil }
 
 func read[T any](b []byte) ([]T, error) {
-	return Collect(ReadLines[T](&source{Reader: bytes.NewReader(b)}))
+	return collect(ReadLines[T](&source{Reader: bytes.NewReader(b)}))
 }
 
 func TestLines_roundTrip(t *testing.T) {
@@ -81,7 +82,7 @@ func TestLines_roundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		want := documents().Draw(rt, "documents")
 		s := &source{Reader: bytes.NewReader(lines(t, want))}
-		got, err := Collect(ReadLines[document](s))
+		got, err := collect(ReadLines[document](s))
 		if err != nil || len(got) != len(want) {
 			rt.Fatalf("%d documents read back as %d, %v", len(want), len(got), err)
 		}
@@ -158,7 +159,7 @@ func TestReadLines_unverified(t *testing.T) {
 	t.Parallel()
 	damaged := errors.New("blob is damaged")
 	s := &source{Reader: bytes.NewReader(lines(t, []int{1, 2, 3})), fails: damaged}
-	if got, err := Collect(ReadLines[int](s)); !errors.Is(err, damaged) || got != nil {
+	if got, err := collect(ReadLines[int](s)); !errors.Is(err, damaged) || got != nil {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
@@ -227,4 +228,16 @@ func FuzzReadLines(f *testing.F) {
 			t.Fatalf("%d values are read back as %d, %v", len(got), len(again), err)
 		}
 	})
+}
+
+// collect reads all values of a sequence.
+func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
+	var out []T
+	for v, err := range seq {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
 }

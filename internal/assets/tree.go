@@ -22,25 +22,8 @@ const maxMember = 1 << 30
 // ask, it is made once, and a crash leaves nothing under the name.
 func Unpack(ctx context.Context, dir, name, archive string, keep func(member string) bool) (string, error) {
 	path := filepath.Join(dir, name)
-	if _, err := os.Stat(path); err == nil {
-		return path, nil
-	}
-	release, err := acquire(ctx, path+".lock", func() {})
+	err := makeOnce(ctx, path, func() error { return unpackAtomic(ctx, path, filepath.Join(dir, archive), keep) })
 	if err != nil {
-		return "", fmt.Errorf("unpack %s: %w", archive, err)
-	}
-	defer release()
-	if _, err := os.Stat(path); err == nil {
-		return path, nil
-	}
-	remains, err := filepath.Glob(path + ".tmp-*")
-	if err != nil {
-		return "", err
-	}
-	for _, r := range remains {
-		os.RemoveAll(r)
-	}
-	if err := unpackAtomic(ctx, path, filepath.Join(dir, archive), keep); err != nil {
 		return "", fmt.Errorf("unpack %s: %w", archive, err)
 	}
 	return path, nil

@@ -17,25 +17,17 @@ func (p Wheel) byHand() string {
 }
 
 func (p Wheel) fetch(ctx context.Context, j job) (obtained, error) {
-	pip, err := j.store.pip(ctx)
-	if err != nil {
-		return obtained{}, err
-	}
 	dir, err := os.MkdirTemp(filepath.Dir(j.part), ".pip-*")
 	if err != nil {
 		return obtained{}, err
 	}
 	defer os.RemoveAll(dir)
-	j.report(Event{Phase: Downloading, Total: j.file.Size})
-	if err := j.store.run(ctx, append(pip, p.arguments(dir)...)); err != nil {
+	wheel, err := p.download(ctx, j, dir)
+	if err != nil {
 		return obtained{}, err
 	}
-	wheels, err := filepath.Glob(filepath.Join(dir, "*.whl"))
-	if err != nil || len(wheels) != 1 {
-		return obtained{}, fmt.Errorf("pip left %d wheels, expected 1", len(wheels))
-	}
 	j.discard()
-	if err := os.Rename(wheels[0], j.part); err != nil {
+	if err := os.Rename(wheel, j.part); err != nil {
 		return obtained{}, err
 	}
 	return obtained{path: j.part, origin: p.String()}, nil
