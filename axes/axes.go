@@ -13,6 +13,7 @@ import (
 	"fmt"
 
 	"raglab/internal/param"
+	"raglab/internal/pg"
 )
 
 // Resource is the class of machine resource that a kind's work mainly uses.
@@ -53,6 +54,9 @@ type Needs struct {
 	Assets []string
 	// Files are local paths of files or folders.
 	Files []string
+	// Postgres says that the kind keeps its index in Postgres, which Env then
+	// gives it.
+	Postgres bool
 }
 
 // Env is what a kind is handed when it is made.
@@ -64,6 +68,10 @@ type Env struct {
 	// Asset returns the folder that holds a named asset's files. It is never
 	// asked for a name that the kind's Needs did not list.
 	Asset func(ctx context.Context, name string) (string, error)
+	// Postgres returns the database for kinds whose Needs asked for it. It
+	// connects the first time, starting a private server if need be, and gives
+	// every caller the same pool, which is not the caller's to close.
+	Postgres func(ctx context.Context) (*pg.DB, error)
 }
 
 // Kind is one implementation of a factor, whose instances are of type T. Make

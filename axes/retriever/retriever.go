@@ -67,6 +67,8 @@ type Fuser interface {
 var Leaves = []axes.Kind[Leaf]{
 	bm25,
 	exact,
+	pgVector,
+	tsVector,
 }
 
 // Fusers are the kinds of this factor that merge others.

@@ -47,7 +47,7 @@ type File struct {
 
 // Known returns the assets that raglab can fetch, sorted by name.
 func Known() []Asset {
-	return append([]Asset{E5Small(), E5SmallQ4(), ONNXRuntime()}, Simplemma()...)
+	return append([]Asset{E5Small(), E5SmallQ4(), ONNXRuntime(), Postgres()}, Simplemma()...)
 }
 
 // Find returns the known asset of that name.

@@ -217,11 +217,11 @@ func (db *DB) Clean(ctx context.Context) ([]string, error) {
 	return names, db.wrap(ctx, "clean up index tables", err)
 }
 
-// DropSchema drops all index tables and then raglab's schema. The DB is of no use
-// after that.
+// DropSchema drops all index tables and then raglab's schema, if it is there. The
+// DB is of no use after that.
 func (db *DB) DropSchema(ctx context.Context) error {
 	list, err := db.List(ctx)
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrNoTable) {
 		return err
 	}
 	// One by one: a single statement would need a lock for each of the tables.
@@ -232,7 +232,7 @@ func (db *DB) DropSchema(ctx context.Context) error {
 	if err := db.Drop(ctx, keys); err != nil {
 		return err
 	}
-	_, err = db.pool.Exec(ctx, "drop schema "+pgx.Identifier{db.schema}.Sanitize()+" cascade")
+	_, err = db.pool.Exec(ctx, "drop schema if exists "+pgx.Identifier{db.schema}.Sanitize()+" cascade")
 	return db.wrap(ctx, "drop the schema "+db.schema, err)
 }
 

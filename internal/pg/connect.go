@@ -53,6 +53,12 @@ func (c Config) source() (DSN, Origin) {
 	return "", FromPrivate
 }
 
+// Origin returns where the choice of the server comes from.
+func (c Config) Origin() Origin {
+	_, from := c.source()
+	return from
+}
+
 // schemaPattern is what a schema may be called: names that need no quotes.
 var schemaPattern = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
 
@@ -60,8 +66,8 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Schema == "" {
 		c.Schema = DefaultSchema
 	}
-	if !schemaPattern.MatchString(c.Schema) {
-		return c, fmt.Errorf("schema %q: expected at most 63 lower-case letters, digits and underscores", c.Schema)
+	if err := CheckSchema(c.Schema); err != nil {
+		return c, fmt.Errorf("schema %w", err)
 	}
 	if c.MaxConns == 0 {
 		c.MaxConns = int32(max(4, runtime.NumCPU()+2))
@@ -90,7 +96,7 @@ type DB struct {
 // one whose schema a newer raglab made a [*NewerSchemaError], and what goes wrong
 // on the way an [*Error]. The DB must be closed.
 func Connect(ctx context.Context, c Config) (*DB, error) {
-	db, conn, err := open(ctx, c)
+	db, conn, err := open(ctx, c, true)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +110,7 @@ func Connect(ctx context.Context, c Config) (*DB, error) {
 // Inspect looks at the server that [Connect] would use, and changes nothing there;
 // a private server is started.
 func Inspect(ctx context.Context, c Config) (Server, Origin, error) {
-	db, conn, err := open(ctx, c)
+	db, conn, err := open(ctx, c, true)
 	if err != nil {
 		return Server{}, "", err
 	}
@@ -113,14 +119,15 @@ func Inspect(ctx context.Context, c Config) (Server, Origin, error) {
 	return db.server, db.origin, nil
 }
 
-// open connects once and reads the facts.
-func open(ctx context.Context, c Config) (*DB, *pgx.Conn, error) {
+// open connects once and reads the facts. A private server is only started if start
+// is set.
+func open(ctx context.Context, c Config, start bool) (*DB, *pgx.Conn, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, nil, err
 	}
 	db := &DB{schema: c.Schema, version: c.Version}
-	if err := db.locate(ctx, c); err != nil {
+	if err := db.locate(ctx, c, start); err != nil {
 		db.Close()
 		return nil, nil, err
 	}
@@ -147,7 +154,7 @@ func open(ctx context.Context, c Config) (*DB, *pgx.Conn, error) {
 }
 
 // locate finds the server and prepares what connects to it.
-func (db *DB) locate(ctx context.Context, c Config) error {
+func (db *DB) locate(ctx context.Context, c Config, start bool) error {
 	dsn, from := c.source()
 	db.origin = from
 	var err error
@@ -155,10 +162,7 @@ func (db *DB) locate(ctx context.Context, c Config) error {
 		if c.Private == nil {
 			return fmt.Errorf("no Postgres is named: set dsn in the store block or %s", EnvDSN)
 		}
-		if db.lease, err = private.Acquire(ctx, *c.Private); err != nil {
-			return err
-		}
-		endpoint, err := db.lease.Endpoint(ctx)
+		endpoint, err := db.private(ctx, *c.Private, start)
 		if err != nil {
 			return err
 		}
@@ -183,6 +187,22 @@ func (db *DB) locate(ctx context.Context, c Config) error {
 	// pooler.
 	db.config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 	return nil
+}
+
+// private returns where the private server is.
+func (db *DB) private(ctx context.Context, c private.Config, start bool) (private.Endpoint, error) {
+	if !start {
+		status, err := private.Look(c)
+		if err == nil && !status.Running {
+			err = private.ErrNotRunning
+		}
+		return status.Endpoint, err
+	}
+	var err error
+	if db.lease, err = private.Acquire(ctx, c); err != nil {
+		return private.Endpoint{}, err
+	}
+	return db.lease.Endpoint(ctx)
 }
 
 // connect makes a connection outside of the pool. A private server that died is
@@ -262,6 +282,9 @@ func (db *DB) prepareConn(ctx context.Context, conn *pgx.Conn) error {
 		if _, err := conn.Exec(ctx, "select set_config('search_path', $1, false)", db.searchPath()); err != nil {
 			return err
 		}
+	}
+	if db.server.Vector == "" {
+		return nil
 	}
 	return pgxvector.RegisterTypes(ctx, conn)
 }

@@ -59,6 +59,31 @@ func (d DSN) parse(from Origin) (*pgx.ConnConfig, error) {
 	return config, nil
 }
 
+// Check returns what keeps the DSN from being one, without any part of it. It
+// connects to nothing.
+func (d DSN) Check() error {
+	_, err := d.parse("it")
+	return err
+}
+
+// Secrets returns the texts that nobody may see where the DSN is used: the DSN and
+// its passwords. A password that is also the name of the user, the database or the
+// host is none.
+func (d DSN) Secrets() []string {
+	if d == "" {
+		return nil
+	}
+	config, err := d.parse("it")
+	if err != nil {
+		return []string{string(d)}
+	}
+	known := []string{config.User, config.Database, config.Host, "raglab", "postgres"}
+	return slices.DeleteFunc(d.secrets(config), func(s string) bool { return slices.Contains(known, s) })
+}
+
+// Redact takes out of a text what has the look of a DSN's password.
+func Redact(text string) string { return redactor{}.text(text) }
+
 // secretKeys are the parameters whose values must not be seen.
 var secretKeys = []string{"password", "sslpassword", "oauth_client_secret"}
 

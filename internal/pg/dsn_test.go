@@ -152,7 +152,7 @@ func TestConnect_order(t *testing.T) {
 func TestPsql_passwordIsNoArgument(t *testing.T) {
 	t.Parallel()
 	for name, dsn := range dsns("127.0.0.1", 1) {
-		cmd, err := pg.Psql(t.Context(), pg.Config{DSN: dsn}, "-c", "select 1")
+		cmd, err := pg.Psql(t.Context(), pg.Config{DSN: dsn}, "", "-c", "select 1")
 		if err != nil {
 			if strings.Contains(err.Error(), "client programs") {
 				t.Skip("SKIP-PSQL: no psql on this machine")

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -100,6 +101,8 @@ func (r redactor) wrap(ctx context.Context, op string, err error) error {
 		e.cause, e.text = safe, serverText(safe)
 	case kind == nil && !hidden:
 		return fmt.Errorf("%s: %w", op, err)
+	case connecting:
+		e.text = oneLine(e.text)
 	case !hidden:
 		e.cause = err
 	}
@@ -107,6 +110,19 @@ func (r redactor) wrap(ctx context.Context, op string, err error) error {
 		e.text = e.Kind.Error() + ": " + e.text
 	}
 	return e
+}
+
+// oneLine joins the lines of an error of connecting: what was tried, and how each
+// attempt went, the same once with and once without encryption.
+func oneLine(text string) string {
+	head, rest, _ := strings.Cut(text, "\n")
+	var attempts []string
+	for line := range strings.Lines(rest) {
+		if line = strings.TrimSpace(line); !slices.Contains(attempts, line) {
+			attempts = append(attempts, line)
+		}
+	}
+	return strings.TrimSpace(head + " " + strings.Join(attempts, "; "))
 }
 
 // server returns what the server said without secrets.

@@ -7,7 +7,7 @@ import (
 
 // MigrateWith applies other migrations to a schema.
 func MigrateWith(ctx context.Context, c Config, files fs.FS) error {
-	db, conn, err := open(ctx, c)
+	db, conn, err := open(ctx, c, true)
 	if err != nil {
 		return err
 	}

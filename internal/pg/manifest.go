@@ -36,6 +36,9 @@ type Found struct {
 	// Problem says what is wrong with the table, in a few words; empty when it is
 	// as it was built.
 	Problem string
+	// UsedAt is when the table was last read or made, as far as the server tells:
+	// only Postgres 16 and later remember that it was read. Set by [DB.All] alone.
+	UsedAt time.Time
 }
 
 const manifestColumns = `key, table_name, kind, rows, params, build_settings, heap_bytes, index_bytes, created_at, raglab_version`
@@ -79,21 +82,43 @@ func (db *DB) Exists(ctx context.Context, keys []string) (map[string]Found, erro
 	return found, db.wrap(ctx, "look for index tables", err)
 }
 
+// All is [DB.Exists] for all index tables that there are, and tells when each was
+// last used.
+func (db *DB) All(ctx context.Context) (map[string]Found, error) {
+	used := "m.created_at"
+	if db.server.VersionNum >= remembersReads {
+		used = `greatest(m.created_at, pg_stat_get_lastscan(c.oid),
+			(select max(pg_stat_get_lastscan(i.indexrelid)) from pg_index i where i.indrelid = c.oid))`
+	}
+	found, err := db.findWhere(ctx, db.pool, used, "true")
+	return found, db.wrap(ctx, "look for index tables", err)
+}
+
+// remembersReads is the first version of Postgres that tells when a table was read.
+const remembersReads = 160000
+
 func (db *DB) find(ctx context.Context, q querier, keys []string) (map[string]Found, error) {
+	return db.findWhere(ctx, q, "m.created_at", "m.key = any($2)", keys)
+}
+
+// findWhere finds the manifests for which a condition on m holds; used is SQL for
+// when its table c was used.
+func (db *DB) findWhere(ctx context.Context, q querier, used, condition string, args ...any) (map[string]Found, error) {
 	sql := fmt.Sprintf(`
-		select %s, c.oid is not null, %s, %s
+		select %s, c.oid is not null, %s, %s, %s
 		from %s m left join pg_class c on c.oid = to_regclass(format('%%I.%%I', $1::text, m.table_name))
-		where m.key = any($2)`, manifestColumns, heapSize("c"), indexSize("c"), db.manifests())
-	rows, err := q.Query(ctx, sql, db.schema, keys)
+		where %s`, manifestColumns, heapSize("c"), indexSize("c"), used, db.manifests(), condition)
+	rows, err := q.Query(ctx, sql, append([]any{db.schema}, args...)...)
 	if err != nil {
 		return nil, err
 	}
-	byKey := make(map[string]Found, len(keys))
+	byKey := map[string]Found{}
 	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {
 		var there bool
 		var heap, index int64
-		m, err := scanManifest(row, &there, &heap, &index)
-		byKey[m.Key] = Found{Manifest: m, Problem: m.problem(there, heap, index)}
+		var usedAt time.Time
+		m, err := scanManifest(row, &there, &heap, &index, &usedAt)
+		byKey[m.Key] = Found{Manifest: m, Problem: m.problem(there, heap, index), UsedAt: usedAt}
 		return struct{}{}, err
 	})
 	return byKey, err

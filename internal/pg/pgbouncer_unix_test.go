@@ -23,7 +23,7 @@ func TestPooler_pgBouncer(t *testing.T) {
 	t.Parallel()
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
-		t.Skip("SKIP-PGBOUNCER: pgbouncer is not installed; a pooler written for these tests stands for it")
+		pgtest.Skip(t, "SKIP-PGBOUNCER: pgbouncer is not installed; a pooler written for these tests stands for it")
 	}
 	server := pgtest.Private(t)
 	server.NoSocket = true

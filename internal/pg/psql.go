@@ -9,9 +9,10 @@ import (
 
 // Psql prepares a command that opens the server that the configuration names in
 // psql, with the spec's or the environment's DSN. The password is not among the
-// arguments, which others can see. For the private server use the lease's own. The
-// caller connects the command's standard streams.
-func Psql(ctx context.Context, c Config, args ...string) (*exec.Cmd, error) {
+// arguments, which others can see. Program is psql's path, empty for the one that
+// the system finds. For the private server use the lease's own. The caller connects
+// the command's standard streams.
+func Psql(ctx context.Context, c Config, program string, args ...string) (*exec.Cmd, error) {
 	dsn, from := c.source()
 	if from == FromPrivate {
 		return nil, fmt.Errorf("run psql: no DSN is named")
@@ -24,11 +25,12 @@ func Psql(ctx context.Context, c Config, args ...string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, fmt.Errorf("run psql: %s is no address that psql takes", from)
 	}
-	psql, err := exec.LookPath("psql")
-	if err != nil {
-		return nil, fmt.Errorf("run psql: %w: install Postgres's client programs", err)
+	if program == "" {
+		if program, err = exec.LookPath("psql"); err != nil {
+			return nil, fmt.Errorf("run psql: %w: install Postgres's client programs", err)
+		}
 	}
-	cmd := exec.CommandContext(ctx, psql, append([]string{"--dbname", address}, args...)...)
+	cmd := exec.CommandContext(ctx, program, append([]string{"--dbname", address}, args...)...)
 	cmd.Env = os.Environ()
 	if config.Password != "" {
 		cmd.Env = append(cmd.Env, "PGPASSWORD="+config.Password)

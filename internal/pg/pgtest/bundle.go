@@ -5,6 +5,7 @@ package pgtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -34,18 +35,26 @@ func Main(m *testing.M) int {
 // variable CI is set, it fails.
 func Bundle(t testing.TB) (tree, programs string) {
 	t.Helper()
-	tree, programs, err := bundle(t.Context())
+	tree, programs, err := Fetch(t.Context())
 	if err != nil {
-		skip := t.Skipf
-		if os.Getenv("CI") != "" {
-			skip = t.Fatalf
-		}
-		skip("SKIP-ASSETS: %v", err)
+		Skip(t, "SKIP-ASSETS: %v", err)
 	}
 	return tree, programs
 }
 
-func bundle(ctx context.Context) (tree, programs string, err error) {
+// Skip skips a test that lacks something; in continuous integration, where the
+// variable CI is set, the test fails.
+func Skip(t testing.TB, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+// Fetch is [Bundle] for those who decide themselves what to do without it. The tree
+// is a folder of the user's assets folder, as raglab unpacks it there.
+func Fetch(ctx context.Context) (tree, programs string, err error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", "", err
@@ -65,27 +74,58 @@ func bundle(ctx context.Context) (tree, programs string, err error) {
 func Private(t testing.TB) private.Config {
 	t.Helper()
 	tree, programs := Bundle(t)
+	return serverOf(t, tree, programs)
+}
+
+// Debian is [Private] with Debian's own Postgres, which has the extensions of
+// Postgres's sources and no pgvector: the bundle is the other way round.
+func Debian(t testing.TB) private.Config {
+	t.Helper()
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) == 0 {
+		Skip(t, "SKIP-POSTGRES: Debian's package postgresql is not installed")
+	}
+	programs := filepath.Dir(filepath.Dir(found[len(found)-1]))
+	return serverOf(t, programs, programs)
+}
+
+func serverOf(t testing.TB, tree, programs string) private.Config {
+	t.Helper()
 	dir, err := temporaryDir()
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := private.Config{Dir: dir, Tree: tree, Programs: programs, IdleAfter: 20 * time.Second}
 	t.Cleanup(func() {
-		status, err := private.Look(c)
-		if err == nil {
-			err = private.Drop(context.Background(), c, true)
-		}
-		if err != nil {
-			t.Errorf("drop the server of the test: %v", err)
+		if err := Remove(c.Dir); err != nil {
+			t.Error(err)
 		}
 		os.RemoveAll(dir)
-		for _, pid := range []int{status.Supervisor, status.Server} {
-			if pid != 0 && !ends(pid) {
-				t.Errorf("process %d was left behind", pid)
-			}
-		}
 	})
 	return c
+}
+
+// Remove stops the private server in a folder, if there is one, removes what it
+// left anywhere, and sees that none of its processes goes on.
+func Remove(dir string) error {
+	// To drop a server takes no programs.
+	c := private.Config{Dir: dir, Programs: filepath.Join(filepath.Dir(dir), "no programs")}
+	status, err := private.Look(c)
+	if err == nil {
+		err = private.Drop(context.Background(), c, true)
+	}
+	if err != nil {
+		return fmt.Errorf("remove the server of the test: %w", err)
+	}
+	for _, pid := range []int{status.Supervisor, status.Server} {
+		if pid != 0 && !ends(pid) {
+			return fmt.Errorf("process %d of the server in %s was left behind", pid, dir)
+		}
+	}
+	return nil
 }
 
 // ends waits for the end of a process that has let go of all it held.

@@ -28,26 +28,28 @@ type sharedServer struct {
 var shared sharedServer
 
 // start returns the server's configuration, starting it the first time.
-func (s *sharedServer) start(t testing.TB) *private.Config {
-	t.Helper()
+func (s *sharedServer) start(ctx context.Context) (*private.Config, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.config != nil {
-		return s.config
+		return s.config, nil
 	}
-	tree, programs := Bundle(t)
+	tree, programs, err := Fetch(ctx)
+	if err != nil {
+		return nil, err
+	}
 	dir, err := temporaryDir()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	c := private.Config{Dir: dir, Tree: tree, Programs: programs, IdleAfter: 20 * time.Second, Temporary: true}
 	// The lease keeps the server between two tests.
-	if s.lease, err = private.Acquire(t.Context(), c); err != nil {
+	if s.lease, err = private.Acquire(ctx, c); err != nil {
 		os.RemoveAll(dir)
-		t.Fatal(err)
+		return nil, err
 	}
 	s.config = &c
-	return s.config
+	return s.config, nil
 }
 
 func (s *sharedServer) stop() error {
@@ -78,7 +80,12 @@ func Config(t testing.TB) pg.Config {
 	if dsn := os.Getenv(EnvDSN); dsn != "" {
 		c.DSN = pg.DSN(dsn)
 	} else {
-		c.Private = shared.start(t)
+		Bundle(t)
+		own, err := shared.start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Private = own
 	}
 	return c
 }

@@ -9,6 +9,9 @@ import (
 // ErrDiskFull says that the disk with the server's folder is full.
 var ErrDiskFull = errors.New("the disk is full")
 
+// ErrNotRunning says that a server was not started, and may not be now.
+var ErrNotRunning = errors.New("raglab's private Postgres is not running")
+
 // ErrInUse says that other processes have leases.
 var ErrInUse = errors.New("the private Postgres is in use by another process")
 

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -73,7 +74,7 @@ func (l layout) checkVersion(major string) error {
 
 // initialise makes the data folder if there is none. It is made under another name
 // and renamed, so that a start that dies leaves none that is half made.
-func (l layout) initialise(ctx context.Context, password string) error {
+func (l layout) initialise(ctx context.Context, major, password string) error {
 	if _, err := os.Stat(l.data()); err == nil {
 		return nil
 	}
@@ -93,15 +94,27 @@ func (l layout) initialise(ctx context.Context, password string) error {
 	if err = errors.Join(err, secret.Close(), l.account.own(secret.Name())); err != nil {
 		return err
 	}
-	// The built-in locale orders and folds case alike on every system.
-	cmd := l.command(ctx, "initdb", "--pgdata", temp, "--username", Role, "--pwfile", secret.Name(),
-		"--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C",
-		"--locale-provider", "builtin", "--builtin-locale", "C.UTF-8", "--no-instructions")
+	args := append([]string{
+		"--pgdata", temp, "--username", Role, "--pwfile", secret.Name(),
+		"--auth", "scram-sha-256", "--encoding", "UTF8", "--no-instructions",
+	}, locale(major)...)
+	cmd := l.command(ctx, "initdb", args...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		os.RemoveAll(temp)
 		return programError("initdb", err, string(out))
 	}
 	return os.Rename(temp, l.data())
+}
+
+// locale are initdb's arguments for a locale that orders and folds case alike on
+// every system. Versions before 17 have only C, which folds no letters but Latin
+// ones; raglab's text kinds fold case before Postgres sees a word.
+func locale(major string) []string {
+	args := []string{"--locale", "C"}
+	if n, err := strconv.Atoi(major); err == nil && n < 17 {
+		return args
+	}
+	return append(args, "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8")
 }
 
 // start starts the server and waits until it answers.

@@ -36,6 +36,9 @@ func (*Lease) Release() {}
 // Endpoint returns an error.
 func (*Lease) Endpoint(context.Context) (Endpoint, error) { return Endpoint{}, errUnsupported }
 
+// Memory returns 0.
+func (*Lease) Memory() int64 { return 0 }
+
 // Psql returns an error.
 func (*Lease) Psql(context.Context, ...string) (*exec.Cmd, error) { return nil, errUnsupported }
 

@@ -37,6 +37,10 @@ func thisMachine() machine {
 	return m
 }
 
+// Memory returns the bytes of memory that the server's machine has, which is this
+// one, or 4 GiB where it does not tell.
+func (*Lease) Memory() int64 { return totalMemory() }
+
 // totalMemory returns the machine's memory, or less where a control group allows
 // less, or 4 GiB where neither is known.
 func totalMemory() int64 {

@@ -160,7 +160,7 @@ func (s *supervisor) start(ctx context.Context) (*postmaster, error) {
 	if err := l.settle(ctx); err != nil {
 		return nil, err
 	}
-	if err := l.initialise(ctx, password); err != nil {
+	if err := l.initialise(ctx, major, password); err != nil {
 		return nil, err
 	}
 	if crashed, err := l.crashed(ctx); err != nil {
