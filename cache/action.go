@@ -20,7 +20,7 @@ type storedRecord struct {
 // readRecord reads the record of k without marking it as used. fs.ErrNotExist when there is none;
 // a *CorruptError, with the file set aside, when it does not decode or is another key's.
 func (l *Local) readRecord(k Key) (storedRecord, error) {
-	f, err := os.Open(l.path(recordRel(k)))
+	f, err := openRegular(l.path(recordRel(k)))
 	if err != nil {
 		return storedRecord{}, err
 	}
@@ -35,7 +35,7 @@ func (l *Local) readRecord(k Key) (storedRecord, error) {
 
 // peekRecord is readRecord that leaves what it finds where it is.
 func (l *Local) peekRecord(k Key) (storedRecord, error) {
-	f, err := os.Open(l.path(recordRel(k)))
+	f, err := openRegular(l.path(recordRel(k)))
 	if err != nil {
 		return storedRecord{}, err
 	}

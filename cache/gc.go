@@ -24,6 +24,11 @@ type GCOptions struct {
 	MaxBytes int64
 	// Roots are kept besides what is pinned and what is leased.
 	Roots []Key
+	// Removing, when set, is called for each record that is about to go, and calls
+	// remove to let it go: what the record describes outside the store goes first.
+	// Both tell whether the record went; remove spares one that was used meanwhile.
+	// In a dry run remove only says that it would go.
+	Removing func(ctx context.Context, k Key, remove func() (bool, error)) (bool, error)
 }
 
 // GCReport says what a collection found and removed, or would remove.
@@ -232,7 +237,7 @@ func (c *collection) listBlobs(ctx context.Context) error {
 
 // dropItems lets records and memo spaces go: the too old ones, then the longest unused until the
 // rest fits. The order is by use, then by key, so that it is the same however they were listed.
-func (c *collection) dropItems(context.Context) error {
+func (c *collection) dropItems(ctx context.Context) error {
 	slices.SortFunc(c.items, func(a, b item) int {
 		return cmp.Or(a.used.Compare(b.used), bytes.Compare(a.key[:], b.key[:]))
 	})
@@ -245,7 +250,7 @@ func (c *collection) dropItems(context.Context) error {
 			continue
 		}
 		freed := it.bytes + c.release(it.outputs)
-		went, err := c.drop(it)
+		went, err := c.drop(ctx, it)
 		if err != nil {
 			return err
 		}
@@ -289,21 +294,31 @@ func (c *collection) release(outputs []Blob) int64 {
 	return freed
 }
 
-func (c *collection) drop(it *item) (went bool, err error) {
+func (c *collection) drop(ctx context.Context, it *item) (went bool, err error) {
 	tally := &c.report.Removed.Records
-	switch {
-	case it.memo:
+	if it.memo {
 		tally = &c.report.Removed.Memo
 		went, err = c.dropSpace(it)
-	case c.o.DryRun:
-		went = true
-	default:
-		went, err = c.l.removeUnused(recordRel(it.key), it.used)
+	} else {
+		went, err = c.dropRecord(ctx, it)
 	}
 	if went && err == nil {
 		tally.Add(it.bytes)
 	}
 	return went, err
+}
+
+func (c *collection) dropRecord(ctx context.Context, it *item) (bool, error) {
+	remove := func() (bool, error) {
+		if c.o.DryRun {
+			return true, nil
+		}
+		return c.l.removeUnused(recordRel(it.key), it.used)
+	}
+	if c.o.Removing == nil {
+		return remove()
+	}
+	return c.o.Removing(ctx, it.key, remove)
 }
 
 // removeUnused removes an entry unless it was used since it was seen.

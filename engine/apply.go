@@ -46,6 +46,8 @@ type Executor struct {
 	// Budget ends scheduling when that much time has passed; 0 means no end.
 	Budget time.Duration
 	// Verify is the share of cached results to make again and compare, 0 to 1.
+	// Those of stages with a residence are left out: making one again would
+	// touch what others search, and whether it is there the plan has asked.
 	Verify float64
 	// Provenance is stored with each result: host, version, command.
 	Provenance map[string]string

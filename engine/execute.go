@@ -31,7 +31,11 @@ func (r *runner) execute(j *job) {
 			r.Log.Warn("release lease", "stage", j.stage.Address, "error", err)
 		}
 	}()
-	if !r.fromCache(j) {
+	switch {
+	case r.fromCache(j):
+	case j.stage.Blocked != "":
+		j.err = errors.New(j.stage.Blocked)
+	default:
 		r.runTask(lease.Context(), j)
 	}
 }
@@ -58,13 +62,13 @@ func storeError(ctx context.Context, doing string, err error) error {
 func (r *runner) runTask(ctx context.Context, j *job) {
 	started := r.Now()
 	t := newTask(ctx, j.stage, j.work, j.in, r.Store, r.Log)
-	t.Attempt, t.Fresh = j.attempt, j.verify
+	t.Key, t.Attempt, t.Fresh = j.key, j.attempt, j.verify
 	var end func()
 	t.progress, end = r.progress(j)
 	defer t.discard()
 	defer end()
 	if !j.verify {
-		r.events <- Event{Type: EventStart, Time: started, Stage: j.stage, Key: j.key, Reason: r.plan.Stages[j.stage.index].Reason, Attempt: j.attempt}
+		r.events <- Event{Type: EventStart, Time: started, Stage: j.stage, Key: j.key, Reason: j.reason, Attempt: j.attempt}
 	}
 	cpu := processCPU()
 	if j.err = guarded(func() error { return j.stage.Kind.Run(ctx, t) }); j.err != nil {
@@ -106,14 +110,14 @@ func (r *runner) diagnose(ctx context.Context, j *job) {
 	case ctx.Err() != nil:
 		j.err = Transient(context.Cause(ctx))
 	case errors.As(j.err, &lost):
-		if j.lost = r.inputsLost(ctx, j); len(j.lost) == 0 {
+		if j.lost = r.inputsLost(ctx, j, lost); len(j.lost) == 0 {
 			// It came back: another process made it again.
 			j.err = Transient(j.err)
 		}
 	case !IsTransient(j.err):
 		// A decoder may have stumbled over damage before the end of an input,
 		// where it would have been told from its digest.
-		j.lost = r.inputsLost(ctx, j)
+		j.lost = r.inputsLost(ctx, j, nil)
 	}
 }
 
@@ -165,7 +169,9 @@ func (r *runner) record(ctx context.Context, j *job, t *Task, started time.Time)
 		return fmt.Errorf("encode provenance: %w", err)
 	}
 	rec := &cache.Record{Key: j.key, Outputs: j.blobs, Manifest: manifest, Measurements: measured, Provenance: by}
-	if r.forced(j.stage) {
+	// What is known of a table that is no more must not stay with the new one.
+	remade := j.stage.Residence != nil && !t.found
+	if remade || r.forced(j.stage) && !t.found {
 		if err := r.Store.Delete(ctx, j.key); err != nil {
 			return storeError(ctx, "replace result", err)
 		}

@@ -71,6 +71,9 @@ func (w *planning) ownReason(s *Stage) (Reason, error) {
 	if miss.Reason == cache.MissOutputMissing {
 		return Reason{Kind: ReasonOutputMissing, Field: miss.Output.Name}, nil
 	}
+	if missing := w.missing(s, before.Key); missing != "" {
+		return missingReason(missing), nil
+	}
 	return Reason{}, nil
 }
 

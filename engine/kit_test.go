@@ -170,9 +170,13 @@ func (l *lab) planner() *Planner {
 	return &Planner{Store: l.store, Ledger: l.ledger, Log: hclog.NewNullLogger(), SimulateBytes: 1 << 20}
 }
 
+// plan plans as an apply does, with what became of the ledger's results asked
+// for before.
 func (l *lab) plan() *Plan {
 	l.Helper()
-	p, err := l.planner().Plan(l.Context(), l.graph, nil)
+	planner := l.planner()
+	planner.Recollection = Recall(l.Context(), l.store, l.ledger)
+	p, err := planner.Plan(l.Context(), l.graph, nil)
 	if err != nil {
 		l.Fatal(err)
 	}

@@ -18,6 +18,9 @@ type lookahead struct {
 	stages []*Stage
 	wanted []bool
 
+	// early are answers that were asked for before there was a graph.
+	early *Recollection
+
 	wg    sync.WaitGroup
 	begun int // parts
 	now   *answers
@@ -81,6 +84,12 @@ func (l *lookahead) ask(i int, a *answer) {
 // lookup is [cache.Lookup] for a stage, which must not be asked for after a
 // later one.
 func (l *lookahead) lookup(s *Stage, k cache.Key) (*cache.Record, cache.Miss, error) {
+	if a, ok := l.early.answer(k); ok {
+		return a.record, a.miss, a.err
+	}
+	if l.early != nil {
+		return cache.Lookup(l.ctx, l.store, k)
+	}
 	if l.begun == 0 {
 		l.next = l.begin()
 	}
@@ -95,4 +104,67 @@ func (l *lookahead) lookup(s *Stage, k cache.Key) (*cache.Record, cache.Miss, er
 }
 
 // end waits for what is still being asked.
-func (l *lookahead) end() { l.wg.Wait() }
+func (l *lookahead) end() {
+	l.wg.Wait()
+	l.early.Wait()
+}
+
+// Recollection is what a ledger's results are found to be, asked for before the
+// graph is there that will want them: most of them are still what its plan will
+// ask for.
+type Recollection struct {
+	place map[cache.Key]int
+	found []answer
+	wg    sync.WaitGroup
+}
+
+// maxRecollection bounds how many results are asked for early: they are all
+// held until they are planned.
+const maxRecollection = 4096
+
+// Recall begins to ask for the results that a ledger names, and returns at once.
+// It is nil for a ledger so long that its results are better asked for in parts,
+// as a plan does by itself.
+func Recall(ctx context.Context, store cache.Store, l Ledger) *Recollection {
+	if len(l) == 0 || len(l) > maxRecollection {
+		return nil
+	}
+	r := &Recollection{place: make(map[cache.Key]int, len(l)), found: make([]answer, 0, len(l))}
+	for _, e := range l {
+		if _, again := r.place[e.Key]; !again {
+			r.place[e.Key] = len(r.found)
+			r.found = append(r.found, answer{key: e.Key})
+		}
+	}
+	var at atomic.Int64
+	for range min(runtime.GOMAXPROCS(0), lookaheadWorkers) {
+		r.wg.Go(func() {
+			for i := int(at.Add(1)) - 1; i < len(r.found) && ctx.Err() == nil; i = int(at.Add(1)) - 1 {
+				a := &r.found[i]
+				a.record, a.miss, a.err = cache.Lookup(ctx, store, a.key)
+				a.asked = true
+			}
+		})
+	}
+	return r
+}
+
+// Wait returns when nothing is asked for any more. Nil waits for nothing.
+func (r *Recollection) Wait() {
+	if r != nil {
+		r.wg.Wait()
+	}
+}
+
+// answer waits until everything is asked for, and returns what is known of a key.
+func (r *Recollection) answer(k cache.Key) (answer, bool) {
+	if r == nil {
+		return answer{}, false
+	}
+	r.Wait()
+	i, ok := r.place[k]
+	if !ok || !r.found[i].asked {
+		return answer{}, false
+	}
+	return r.found[i], true
+}

@@ -53,6 +53,9 @@ type Plan struct {
 	Partial bool
 	// Simulated counts the stages that were run in memory.
 	Simulated int
+	// Notes are sentences that a reader of the plan must know, such as that
+	// tables were not looked at.
+	Notes []string
 }
 
 // Count is the number of stages with an outcome.

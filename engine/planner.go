@@ -19,6 +19,8 @@ type Planner struct {
 	Store cache.Store
 	// Ledger is what the experiment's last applies left.
 	Ledger Ledger
+	// Recollection, when set, is what [Recall] found of the ledger's results.
+	Recollection *Recollection
 	// Force, when set, tells which stages to run although their result is there.
 	Force func(*Stage) bool
 	// Log is for developers; required.
@@ -52,7 +54,8 @@ type planning struct {
 	buf    []byte
 	// renamed are the results of addresses that the graph no longer has; made
 	// when first needed.
-	renamed map[string]*formerStages
+	renamed   map[string]*formerStages
+	residents residents
 	// speakAt is when to say where the plan is.
 	speakAt time.Time
 }
@@ -66,7 +69,9 @@ func (p *Planner) Plan(ctx context.Context, g *Graph, wanted []bool) (*Plan, err
 		memory: &memoryBlobs{under: p.Store, held: map[cache.Digest][]byte{}},
 		budget: p.SimulateBytes,
 		rates:  p.Ledger.rates(),
-		ahead:  lookahead{ctx: ctx, store: p.Store, ledger: p.Ledger, stages: g.Stages, wanted: wanted},
+
+		residents: residents{},
+		ahead:     lookahead{ctx: ctx, store: p.Store, ledger: p.Ledger, stages: g.Stages, wanted: wanted, early: p.Recollection},
 	}
 	defer w.ahead.end()
 	if p.Slow != nil {
@@ -212,8 +217,12 @@ func (w *planning) known(ps *PlannedStage, in []cache.Blob) error {
 	case w.forced(s):
 		ps.Reason = Reason{Kind: ReasonForced}
 	case miss.Reason == cache.Hit:
-		ps.Outcome, ps.Outputs = Cached, record.Outputs
-		return nil
+		missing := w.missing(s, ps.Key)
+		if missing == "" {
+			ps.Outcome, ps.Outputs = Cached, record.Outputs
+			return nil
+		}
+		ps.Reason = missingReason(missing)
 	default:
 		ps.Reason = w.explain(s, ps.Key, manifestOf(s, fields, in), miss)
 	}
@@ -230,13 +239,7 @@ func (w *planning) forced(s *Stage) bool { return w.Force != nil && w.Force(s) }
 // read.
 func (w *planning) lose(l *LostInputError) {
 	from := &w.plan.Stages[l.From.index]
-	kind := ReasonOutputMissing
-	var corrupt *cache.CorruptError
-	if errors.As(l.Err, &corrupt) {
-		kind = ReasonCorrupt
-	}
-	from.Outcome, from.Outputs = WillRun, nil
-	from.Reason = Reason{Kind: kind, Field: l.Output}
+	from.Outcome, from.Outputs, from.Reason = WillRun, nil, l.reason()
 	w.conclude(from)
 }
 

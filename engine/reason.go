@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -35,6 +36,7 @@ const (
 type Reason struct {
 	Kind ReasonKind `json:"kind"`
 	// Field is what differs, Old and New its values as text, where one applies.
+	// New says of a missing table what is wrong with it.
 	Field string `json:"field,omitempty"`
 	Old   string `json:"old,omitempty"`
 	New   string `json:"new,omitempty"`
@@ -50,7 +52,7 @@ func (r Reason) String() string {
 	case ReasonNew:
 		return "never run"
 	case ReasonOutputMissing:
-		return "result missing: " + r.Field
+		return "result missing: " + cmp.Or(r.New, r.Field)
 	case ReasonCorrupt:
 		return "result damaged: " + r.Field
 	case ReasonForced:

@@ -28,7 +28,7 @@ func (r *runner) rewind(finder *Stage, lost []*LostInputError, stages ...*Stage)
 		}
 		if r.out.State[l.From.index] == StateDone {
 			again = append(again, l.From)
-			r.before[l.From.index] = r.out.Outputs[l.From.index]
+			r.before[l.From.index], r.again[l.From.index] = r.out.Outputs[l.From.index], l.reason()
 			r.out.State[l.From.index] = StateQueued
 		}
 	}
@@ -47,12 +47,15 @@ func (r *runner) rewind(finder *Stage, lost []*LostInputError, stages ...*Stage)
 func (r *runner) remake(s *Stage) {
 	r.remade[s.index]++
 	if r.remade[s.index] > remakeLimit {
-		r.fail(s, r.out.Keys[s.index], fmt.Errorf("its result was lost %d times in one apply: the cache does not keep what is written", r.remade[s.index]))
+		r.fail(s, r.out.Keys[s.index], fmt.Errorf("its result was lost %d times in one apply: what is written does not stay", r.remade[s.index]))
 		return
 	}
-	if err := r.Store.Delete(context.WithoutCancel(r.ctx), r.out.Keys[s.index]); err != nil {
-		r.fail(s, r.out.Keys[s.index], &StoreError{fmt.Errorf("forget lost result: %w", err)})
-		return
+	// A record whose table is gone is looked at, and replaced, under its lease.
+	if s.Residence == nil {
+		if err := r.Store.Delete(context.WithoutCancel(r.ctx), r.out.Keys[s.index]); err != nil {
+			r.fail(s, r.out.Keys[s.index], &StoreError{fmt.Errorf("forget lost result: %w", err)})
+			return
+		}
 	}
 	// The plan may have found it cached behind a stage that runs now.
 	if r.waiting[s.index] == 0 {
@@ -96,12 +99,23 @@ func (r *runner) current(s *Stage) bool {
 }
 
 // inputsLost reads all inputs of a job and returns those that are not there or
-// damaged, so that they are made again together.
-func (r *runner) inputsLost(ctx context.Context, j *job) []*LostInputError {
+// damaged, and those whose tables are gone, so that they are made again together.
+// Claimed is what the job itself found, or nil.
+func (r *runner) inputsLost(ctx context.Context, j *job, claimed *LostInputError) []*LostInputError {
 	var all []*LostInputError
-	seen := map[cache.Digest]bool{}
+	seen, asked := map[cache.Digest]bool{}, map[*Stage]bool{}
 	for i, in := range j.stage.Inputs {
-		if in.Late || seen[j.in[i].Digest] {
+		if in.Late {
+			continue
+		}
+		if in.From.Residence != nil && !asked[in.From] {
+			asked[in.From] = true
+			if l := tableLost(ctx, in, j.from[i], claimed); l != nil {
+				all = append(all, l)
+				continue
+			}
+		}
+		if seen[j.in[i].Digest] {
 			continue
 		}
 		seen[j.in[i].Digest] = true

@@ -47,8 +47,9 @@ type runner struct {
 	rewound map[int][]*Stage
 	// remade counts how often a stage's result was lost.
 	remade map[int]int
-	// before is what a stage that is made again had come to.
+	// before is what a stage that is made again had come to, again why it is.
 	before map[int][]cache.Blob
+	again  map[int]Reason
 	// moved says that a stage that was made again came out different.
 	moved bool
 }
@@ -60,9 +61,11 @@ type job struct {
 	fields  []Field
 	work    any
 	in      []cache.Blob
+	from    []cache.Key // of the inputs' stages
 	cost    Resources
 	attempt int
 	verify  bool
+	reason  Reason
 	place   uint64 // in line
 	sharers []*Stage
 
@@ -96,7 +99,7 @@ func newRunner(ctx context.Context, e *Executor, plan *Plan) *runner {
 		waiting: make([]int32, n), readers: make([][]int32, n), how: make([]Completion, n),
 		free: e.capacity(), inFlight: map[cache.Key]*job{},
 		done: make(chan *job), retry: make(chan *job), events: make(chan Event), over: make(chan struct{}),
-		rewound: map[int][]*Stage{}, remade: map[int]int{}, before: map[int][]cache.Blob{},
+		rewound: map[int][]*Stage{}, remade: map[int]int{}, before: map[int][]cache.Blob{}, again: map[int]Reason{},
 	}
 	return r
 }
@@ -212,7 +215,8 @@ func (r *runner) admit(s *Stage) {
 		r.fail(s, cache.Key{}, err)
 		return
 	}
-	if !r.forced(s) {
+	// What a resident stage left may be gone: only its goroutine may ask.
+	if s.Residence == nil && !r.forced(s) {
 		record, miss, err := cache.Lookup(r.ctx, r.Store, j.key)
 		if err != nil {
 			r.fail(s, j.key, fmt.Errorf("look up result: %w", err))
@@ -223,7 +227,7 @@ func (r *runner) admit(s *Stage) {
 			return
 		}
 	}
-	if s.Blocked != "" {
+	if s.Residence == nil && s.Blocked != "" {
 		r.fail(s, j.key, errors.New(s.Blocked))
 		return
 	}
@@ -241,16 +245,24 @@ func (r *runner) forced(s *Stage) bool {
 	return r.plan.Stages[s.index].Reason.Kind == ReasonForced && r.how[s.index] != Executed
 }
 
+// reason is why a stage runs: as planned, unless its result was lost since.
+func (r *runner) reason(s *Stage) Reason {
+	if why, ok := r.again[s.index]; ok {
+		return why
+	}
+	return r.plan.Stages[s.index].Reason
+}
+
 // prepare names the stage's result.
 func (r *runner) prepare(s *Stage) (*job, error) {
-	j := &job{stage: s, attempt: 1, cost: s.Needs.atLeastOne().atMost(r.capacity())}
-	j.in = make([]cache.Blob, len(s.Inputs))
+	j := &job{stage: s, attempt: 1, reason: r.reason(s), cost: s.Needs.atLeastOne().atMost(r.capacity())}
+	j.in, j.from = make([]cache.Blob, len(s.Inputs)), make([]cache.Key, len(s.Inputs))
 	for i, in := range s.Inputs {
 		blob, ok := findOutput(r.out.Outputs[in.From.index], in.Output)
 		if !ok {
 			return nil, fmt.Errorf("%s has no output %q", in.From.Address, in.Output)
 		}
-		j.in[i] = blob
+		j.in[i], j.from[i] = blob, r.out.Keys[in.From.index]
 	}
 	var err error
 	j.fields, j.work, err = resolve(r.ctx, s, j.in, r.Store)

@@ -42,7 +42,7 @@ func (r *runner) succeed(j *job) {
 	delete(r.inFlight, j.key)
 	r.Events(Event{
 		Type: EventComplete, Time: r.Now(), Stage: j.stage, Key: j.key, Completion: j.completion,
-		Reason: r.plan.Stages[j.stage.index].Reason, Wall: j.wall, CPU: j.cpu, Bytes: total(j.blobs), Attempt: j.attempt,
+		Reason: j.reason, Wall: j.wall, CPU: j.cpu, Bytes: total(j.blobs), Attempt: j.attempt,
 	})
 	r.out.Wall[j.stage.index] = j.wall
 	stages := append([]*Stage{j.stage}, j.sharers...)
@@ -59,7 +59,7 @@ func (r *runner) succeed(j *job) {
 func (r *runner) complete(s *Stage, key cache.Key, blobs []cache.Blob, how Completion) {
 	r.Events(Event{
 		Type: EventComplete, Time: r.Now(), Stage: s, Key: key, Completion: how,
-		Reason: r.plan.Stages[s.index].Reason, Bytes: total(blobs),
+		Reason: r.reason(s), Bytes: total(blobs),
 	})
 	r.settle(s, key, blobs, how)
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"raglab/cache"
@@ -33,6 +34,23 @@ type Kind struct {
 	// tolerance allows; nil compares bytes.
 	Same func(output string, old, again io.Reader) error
 }
+
+// Residence is a store outside the cache, such as a database, in which stages
+// leave what their outputs only describe, under the stage's content key. Safe for
+// concurrent use.
+type Residence interface {
+	// Whole reports what is wrong with what the keys name, in a few words and in
+	// one question to the store: "" for what is there as it was made. A key that
+	// it says nothing of is not there. With keys nil it reports on all that is
+	// there. It writes nothing. ErrNotAsked means that nobody can tell without
+	// starting or reaching something that is not there now.
+	Whole(ctx context.Context, keys []cache.Key) (map[cache.Key]string, error)
+}
+
+// ErrNotAsked says that a residence cannot be looked at just now, as that of a
+// server that is stopped. A plan then believes the records; a run that needs what
+// they describe finds out.
+var ErrNotAsked = errors.New("not asked")
 
 // Class says what sort of thing a field is: it is the reason a rerun is given.
 type Class string
@@ -90,6 +108,9 @@ type Stage struct {
 	// Check, when set, is called after a run; an error says which file outside
 	// the cache changed meanwhile. The result is then not kept.
 	Check func() error
+	// Residence, when set, is where a run leaves something that its outputs only
+	// describe. The result counts while that is there.
+	Residence Residence
 
 	planKey cache.Key
 	index   int

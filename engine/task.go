@@ -22,6 +22,9 @@ import (
 type Task struct {
 	// Address is the stage's, for messages.
 	Address string
+	// Key is the content key of the result being made; zero while a plan runs
+	// the stage in memory.
+	Key cache.Key
 	// Work is the stage's.
 	Work any
 	// Log is for what only a developer wants to know.
@@ -44,6 +47,7 @@ type Task struct {
 	measured map[string]any
 	warnings []string
 	scratch  string
+	found    bool
 	progress func(done, total int64, unit string)
 }
 
@@ -60,7 +64,8 @@ type blobs interface {
 }
 
 // LostInputError says that an input that was there when the stage was planned
-// cannot be read: it was removed or is damaged.
+// cannot be read: it was removed or is damaged, or what it describes is gone from
+// where its stage left it.
 type LostInputError struct {
 	Input  string // the reader's name for it
 	From   *Stage
@@ -73,6 +78,18 @@ func (e *LostInputError) Error() string {
 }
 
 func (e *LostInputError) Unwrap() error { return e.Err }
+
+// reason is why the stage that made the input runs again.
+func (e *LostInputError) reason() Reason {
+	var corrupt *cache.CorruptError
+	switch {
+	case errors.As(e.Err, &corrupt):
+		return Reason{Kind: ReasonCorrupt, Field: e.Output}
+	case e.From.Residence != nil && !errors.Is(e.Err, cache.ErrNotFound):
+		return missingReason(e.Err.Error())
+	}
+	return Reason{Kind: ReasonOutputMissing, Field: e.Output}
+}
 
 func newTask(ctx context.Context, s *Stage, work any, in []cache.Blob, b blobs, log hclog.Logger) *Task {
 	t := &Task{
@@ -129,6 +146,16 @@ func (t *Task) Bytes(input string) ([]byte, error) {
 
 // Size is the length of an input in bytes, or 0 for one that is not declared.
 func (t *Task) Size(input string) int64 { return t.inputs[input].blob.Size }
+
+// Lost says, as an error for the stage to return, that what an input describes is
+// not where the input's stage left it: it is made again, and then this stage.
+func (t *Task) Lost(input string, err error) error {
+	in, declared := t.inputs[input]
+	if !declared || in.From.Residence == nil {
+		return err
+	}
+	return &LostInputError{Input: in.Name, From: in.From, Output: in.Output, Err: err}
+}
 
 // lost tells an input that is gone from one that cannot be read just now.
 func lost(in Input, err error) error {
@@ -216,6 +243,14 @@ func (t *Task) Measure(name string, value any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.measured[name] = value
+}
+
+// Found says that what the stage leaves outside the cache was there already: what
+// was measured when it was made stays.
+func (t *Task) Found() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.found = true
 }
 
 // Progress says how far the work is.

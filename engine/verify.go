@@ -15,7 +15,7 @@ import (
 // into the share that is to be verified, the same keys for the same share.
 func (r *runner) sampled(ps *PlannedStage) bool {
 	at := float64(binary.BigEndian.Uint32(ps.Key[:])) / (math.MaxUint32 + 1)
-	return at < r.Verify && ps.Stage.Blocked == ""
+	return at < r.Verify && ps.Stage.Blocked == "" && ps.Stage.Residence == nil
 }
 
 // verify makes a cached result again.

@@ -84,7 +84,18 @@ func (r *runner) fromCache(j *job) bool {
 	if miss.Reason != cache.Hit {
 		return false
 	}
+	there, err := r.resides(r.ctx, j)
+	if err != nil {
+		j.err = err
+		return true
+	}
+	if !there {
+		return false
+	}
 	j.blobs, j.completion = record.Outputs, Elsewhere
+	if j.stage.Residence != nil && j.told == (cache.Holder{}) {
+		j.completion = Hit
+	}
 	return true
 }
 

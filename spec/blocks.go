@@ -245,6 +245,17 @@ func (l *loader) readOutputs() {
 	}
 }
 
+// hideStore keeps the secrets of the store's parameters out of all that is shown.
+func (l *loader) hideStore() {
+	o := l.e.Store
+	if o == nil || o.info.Secrets == nil {
+		return
+	}
+	if params := l.e.eval.evaluate(o, nil, nil).params; params != nil {
+		l.e.storeSecrets = o.info.Secrets(params)
+	}
+}
+
 func sameValues(a, b []field) bool {
 	return slices.EqualFunc(a, b, func(x, y field) bool { return reflect.DeepEqual(x.value, y.value) })
 }

@@ -221,7 +221,7 @@ func toGo(v cty.Value, t reflect.Type) (any, error) {
 	}
 	switch {
 	case t.Kind() == reflect.String && v.Type() == cty.String:
-		return v.AsString(), nil
+		return reflect.ValueOf(v.AsString()).Convert(t).Interface(), nil
 	case t.Kind() == reflect.Bool && v.Type() == cty.Bool:
 		return v.True(), nil
 	case t.Kind() == reflect.Int && v.Type() == cty.Number:

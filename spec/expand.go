@@ -233,7 +233,7 @@ func (x *expansion) check(c *Configuration) {
 
 // checked tells whether an option that does the same was checked before.
 func (x *expansion) checked(i int, c *Configuration) bool {
-	key := [2]int{i, c.space.place(c.choice, c.space.read)*len(c.space.factors[i].Options) + int(c.choice[i])}
+	key := [2]int{i, c.space.shapeKey(i, c)}
 	if x.seen[key] {
 		return true
 	}

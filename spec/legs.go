@@ -16,6 +16,7 @@ func (l *loader) checkReferences() {
 			l.reportNew(l.e.eval.evaluate(o, nil, nil))
 		}
 	}
+	l.hideStore()
 	for _, o := range l.e.options() {
 		if len(o.refs.axes) == 0 {
 			l.checkOption(o, nil)

@@ -14,15 +14,16 @@ type space struct {
 	factors []*Factor
 	index   map[string]int // factors by name
 	all     []int
-	// read are the factors on which the parameters of any option depend.
-	read []int
+	// reads are, for each factor, the factors on which depends what its options
+	// do: all that any option reads where they can refer to others.
+	reads [][]int
 
 	rules []*rule
 	judge Judge
 
 	mu sync.Mutex // held by [Stages.Next]
 	// shapes remembers, for each factor, what an option does by the labels
-	// of the factors in read; see [space.shape].
+	// of the factors in reads; see [space.shape].
 	shapes     []map[int]shape
 	signatures map[string]int32
 	kindSets   map[string]int32
@@ -48,15 +49,29 @@ func newSpace(e *Experiment, judge Judge) *space {
 		s.all = append(s.all, i)
 		s.shapes[i] = map[int]shape{}
 	}
-	for _, o := range e.options() {
-		for _, name := range e.reads(o) {
-			if i := s.index[name]; !slices.Contains(s.read, i) {
-				s.read = append(s.read, i)
+	everything := s.readBy(e.options())
+	for _, f := range e.Factors {
+		if slices.ContainsFunc(f.Options, (*Option).refers) {
+			s.reads = append(s.reads, everything)
+		} else {
+			s.reads = append(s.reads, s.readBy(f.Options))
+		}
+	}
+	return s
+}
+
+// readBy numbers the factors whose choice can change what some of the options do.
+func (s *space) readBy(options []*Option) []int {
+	var numbers []int
+	for _, o := range options {
+		for _, name := range s.e.reads(o) {
+			if i := s.index[name]; !slices.Contains(numbers, i) {
+				numbers = append(numbers, i)
 			}
 		}
 	}
-	slices.Sort(s.read)
-	return s
+	slices.Sort(numbers)
+	return numbers
 }
 
 // reads lists the factors whose choice can change what the option does: those
@@ -113,7 +128,7 @@ func (s *space) nextAmong(choice []int32, among []int) bool {
 
 // shape describes what the option that c has for factor i does.
 func (s *space) shape(i int, c *Configuration) shape {
-	key := s.place(c.choice, s.read)*len(s.factors[i].Options) + int(c.choice[i])
+	key := s.shapeKey(i, c)
 	if sh, ok := s.shapes[i][key]; ok {
 		return sh
 	}
@@ -131,6 +146,11 @@ func (s *space) shape(i int, c *Configuration) shape {
 	}
 	s.shapes[i][key] = sh
 	return sh
+}
+
+// shapeKey tells apart the combinations in which factor i may do different things.
+func (s *space) shapeKey(i int, c *Configuration) int {
+	return s.place(c.choice, s.reads[i])*len(s.factors[i].Options) + int(c.choice[i])
 }
 
 // number gives texts numbers from 0 in order of appearance.

@@ -48,6 +48,9 @@ type KindInfo struct {
 	// Check, which may be nil, is asked about parameters that are each valid.
 	// A [*raglab/internal/param.Error] is shown at the attribute it names.
 	Check func(params any) error
+	// Secrets, which may be nil, returns the texts in parameters that nobody may
+	// see, such as a password.
+	Secrets func(params any) []string
 	// BringsQuestions says of a source that it has judged questions of its own.
 	BringsQuestions bool
 }
@@ -109,7 +112,8 @@ type Experiment struct {
 	cross           *Cross
 	world           *world
 	eval            *evaluator
-	secrets         []string
+	secrets         []string // of sensitive variables
+	storeSecrets    []string
 	sensitive       map[string]bool
 }
 

@@ -244,7 +244,7 @@ func (a *applyArgs) results(ctx context.Context, view applyView, s *workspace.Se
 	}
 	view.results(r, written, whole)
 	if whole && asText && len(errs) == 0 {
-		errs = append(errs, s.Remember(out, s.Experiment.Hide()(texts.text(r))))
+		errs = append(errs, s.Remember(out, s.Experiment.Redact()(texts.text(r))))
 	}
 	return errors.Join(errs...)
 }

@@ -11,12 +11,15 @@ import (
 	"time"
 
 	"raglab/cache"
+	"raglab/engine/workspace"
+	"raglab/spec"
 )
 
 const cacheHelp = `Usage: raglab cache du|gc|verify|pin|unpin [flags]
 
-du                     how much the cache holds
-gc                     remove what is old, or over a size
+du [SPEC]              how much the cache holds, and the tables of its indexes
+gc [SPEC]              remove what is old, or over a size; tables before the
+                         results that describe them
   -max-age TIME          results not used for that long, as 720h or 30d (default 30d)
   -max-size SIZE         the oldest beyond that size, as 20GB
   -dry-run               only say what would go
@@ -27,7 +30,8 @@ unpin EXPERIMENT
   -cache DIR           use this cache folder (or RAGLAB_CACHE)
   -json                one JSON object
 
-A gc keeps pinned experiments and is safe beside a running apply.
+A gc keeps pinned experiments and is safe beside a running apply. Tables are those
+of the server of SPEC's store block or of RAGLAB_DSN, and of raglab's own server.
 
 Exit codes: 0 done, 1 error, 3 verify found damage.
 `
@@ -60,33 +64,57 @@ func runCache(ctx context.Context, t terminal, argv []string) int {
 		fmt.Fprint(t.err, cacheHelp)
 		return exitError
 	}
+	exp, code := a.namedSpec(&t, rest)
+	if code != exitOK {
+		return code
+	}
 	readOnly := rest[0] == "du" || a.dryRun
 	w, err := a.workspace(t, "raglab cache "+rest[0], readOnly)
 	if err != nil {
 		return t.fail("cache", err)
 	}
 	defer closing(t, w.Close)
-	code, err := a.do(ctx, t, w.Cache, rest[0], rest[1:])
+	code, err = a.do(ctx, t, w, exp, rest[0], rest[1:])
 	if err != nil {
 		return t.fail("cache", err)
 	}
 	return code
 }
 
-func (a cacheArgs) do(ctx context.Context, t terminal, c *cache.Local, word string, rest []string) (int, error) {
+// namedSpec is the spec behind du and gc, if there is one. The code is for problems
+// that it has shown.
+func (a *cacheArgs) namedSpec(t *terminal, rest []string) (*spec.Experiment, int) {
+	if rest[0] != "du" && rest[0] != "gc" || len(rest) < 2 {
+		return nil, exitOK
+	}
+	path, err := specPath(rest[1:])
+	if err != nil {
+		return nil, t.fail("cache", err)
+	}
+	exp, diags := a.load(path)
+	*t = t.hiding(exp)
+	t.showDiagnostics(exp, diags)
+	if diags.HasErrors() {
+		return nil, exitError
+	}
+	return exp, exitOK
+}
+
+func (a cacheArgs) do(ctx context.Context, t terminal, w *workspace.Workspace, exp *spec.Experiment, word string, rest []string) (int, error) {
+	c := w.Cache
 	switch word {
 	case "du":
-		u, err := c.Du(ctx)
+		u, err := w.Du(ctx, exp)
 		if err != nil {
 			return 0, err
 		}
-		return exitOK, a.show(t, c, u, usageLines(u))
+		return exitOK, a.show(t, c, u, append(usageLines(u.Usage), tableLines(u.Tables)...))
 	case "gc":
-		r, err := c.GC(ctx, cache.GCOptions{DryRun: a.dryRun, MaxAge: a.maxAge, MaxBytes: a.maxSize})
+		r, err := w.GC(ctx, exp, cache.GCOptions{DryRun: a.dryRun, MaxAge: a.maxAge, MaxBytes: a.maxSize})
 		if err != nil {
 			return 0, err
 		}
-		return exitOK, a.show(t, c, r, gcLines(r, a.dryRun))
+		return exitOK, a.show(t, c, r, append(gcLines(r.GCReport, a.dryRun), tableGCLines(r.Tables)...))
 	case "verify":
 		r, err := c.Verify(ctx)
 		if err != nil {
@@ -164,6 +192,36 @@ func gcLines(r cache.GCReport, dry bool) []string {
 		lines = append(lines, fmt.Sprintf("%s  %10d  %8s", tallyLine(t.name, t.tally), gone.Count, sizeText(gone.Bytes)))
 	}
 	return lines
+}
+
+// tableLines shows the tables of each database.
+func tableLines(tables []workspace.TableUsage) []string {
+	var lines []string
+	for _, u := range tables {
+		lines = append(lines, tableLine(u, tallyLine("tables", u.Held)))
+	}
+	return lines
+}
+
+// tableGCLines shows the tables that there were beside those that went.
+func tableGCLines(tables []workspace.TableUsage) []string {
+	var lines []string
+	for _, u := range tables {
+		text := fmt.Sprintf("%s  %10d  %8s", tallyLine("tables", u.Held), u.Removed.Count, sizeText(u.Removed.Bytes))
+		lines = append(lines, tableLine(u, text))
+	}
+	return lines
+}
+
+func tableLine(u workspace.TableUsage, counts string) string {
+	if u.Note != "" && u.Held.Count == 0 {
+		return fmt.Sprintf("  tables of %s: %s", u.Origin, u.Note)
+	}
+	text := counts + "  in " + string(u.Origin)
+	if u.Note != "" {
+		text += ": " + u.Note
+	}
+	return text
 }
 
 func verifyLines(r cache.VerifyReport) []string {

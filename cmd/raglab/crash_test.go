@@ -71,7 +71,9 @@ func results(t *testing.T, dir string) string {
 		c.Latency, c.IngestSeconds = nil, nil
 	}
 	for i := range r.Ingest {
-		r.Ingest[i].Chunk, r.Ingest[i].Index, r.Ingest[i].Total = nil, nil, nil
+		in := &r.Ingest[i]
+		in.Chunk, in.Index, in.Total = nil, nil, nil
+		in.Normalise, in.NormalisePerDocument, in.Copy, in.Build = nil, nil, nil, nil
 	}
 	b, err = json.MarshalIndent(r, "", " ")
 	if err != nil {

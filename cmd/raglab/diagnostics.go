@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/hashicorp/hcl/v2"
 
+	"raglab/internal/pg"
 	"raglab/spec"
 )
 
@@ -41,7 +42,7 @@ func diagnosticsJSON(exp *spec.Experiment, diags hcl.Diagnostics) []diagnosticJS
 			j.Range = &rangeJSON{d.Subject.Filename, posJSON(d.Subject.Start), posJSON(d.Subject.End)}
 			if exp != nil {
 				if f := exp.Files[d.Subject.Filename]; f != nil && d.Subject.CanSliceBytes(f.Bytes) {
-					j.Snippet = string(d.Subject.SliceBytes(f.Bytes))
+					j.Snippet = pg.Redact(string(d.Subject.SliceBytes(f.Bytes)))
 				}
 			}
 		}

@@ -12,7 +12,7 @@ const docsHelp = `Usage: raglab docs [FACTOR [KIND]]
 
 Prints the factors, the kinds of one, or one kind with its parameters, their
 defaults and units, and an example. FACTOR is chunker, text, embedder, retriever,
-reranker, source, output or metric.
+reranker, source, output, store or metric.
 
 Exit codes: 0 done, 1 error.
 `

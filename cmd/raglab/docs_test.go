@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"raglab/engine/workspace"
+	"raglab/internal/pg"
 	"raglab/spec"
 )
 
@@ -24,7 +25,7 @@ func TestDocs_everyTopic(t *testing.T) {
 	t.Parallel()
 	catalog := workspace.Catalog()
 	topics := [][2]string{{}, {"metric"}}
-	for _, f := range append(catalog.Factors(), spec.FactorInfo{Name: "source"}, spec.FactorInfo{Name: "output"}) {
+	for _, f := range append(catalog.Factors(), spec.FactorInfo{Name: "source"}, spec.FactorInfo{Name: "output"}, spec.FactorInfo{Name: "store"}) {
 		topics = append(topics, [2]string{f.Name})
 		for _, k := range catalog.Kinds(f.Name) {
 			topics = append(topics, [2]string{f.Name, k.Name})
@@ -93,7 +94,13 @@ func loads(t *testing.T, example string) {
 			sources = append(sources, spec.Source{Name: name + ".hcl", Bytes: []byte(block)})
 		}
 	}
-	_, diags = spec.LoadSources(dir, sources, spec.LoadOptions{Catalog: workspace.Catalog(), Vars: map[string]string{}, Env: func(string) (string, bool) { return "1", true }})
+	env := func(name string) (string, bool) {
+		if name == pg.EnvDSN {
+			return "postgres://raglab@127.0.0.1/raglab", true
+		}
+		return "1", true
+	}
+	_, diags = spec.LoadSources(dir, sources, spec.LoadOptions{Catalog: workspace.Catalog(), Vars: map[string]string{}, Env: env})
 	for _, d := range diags {
 		if d.Summary == "Unused tune" || strings.Contains(d.Detail, "no file") {
 			continue

@@ -96,6 +96,9 @@ func (v planJSON) plan(_ *workspace.Session, p *engine.Plan) error {
 			EstimateSeconds: ps.Estimate.Seconds(),
 		}))
 	}
+	for _, note := range p.Notes {
+		v.emit("warning", note)
+	}
 	v.summary(p)
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"raglab/cache"
+	"raglab/internal/pg/private"
 	"raglab/spec"
 )
 
@@ -46,7 +47,7 @@ func commands() []command {
 	return []command{
 		initCommand(), fmtCommand(), validateCommand(), planCommand(), applyCommand(),
 		showCommand(), explainCommand(), logCommand(), graphCommand(), cacheCommand(),
-		setupCommand(), docsCommand(), versionCommand(),
+		dbCommand(), setupCommand(), docsCommand(), versionCommand(),
 	}
 }
 
@@ -62,7 +63,12 @@ type terminal struct {
 	events *events
 }
 
-func main() { os.Exit(run()) }
+func main() {
+	if private.IsSupervisor(os.Args) {
+		os.Exit(private.Supervise(os.Args))
+	}
+	os.Exit(run())
+}
 
 // Planning makes much and keeps most of it: collecting less often makes an apply
 // with nothing to do a quarter faster. Stages run with Go's own setting, since

@@ -25,6 +25,9 @@ var volatile = []struct {
 	{regexp.MustCompile(`"report":\{.*\},"type":"result"`), `"report":{…},"type":"result"`},
 	{regexp.MustCompile(`"pid":\d+`), `"pid":<n>`},
 	{regexp.MustCompile(`"(host|user|machine)":"[^"]*"`), `"$1":"<$1>"`},
+	{regexp.MustCompile(`as process \d+ of \w+`), "as process <pid> of <user>"},
+	{regexp.MustCompile(`database test_[a-z0-9]+`), "database <database>"},
+	{regexp.MustCompile(`socket \S+/\.s\.PGSQL\.\d+`), "socket <folder>/.s.PGSQL.<port>"},
 	{regexp.MustCompile(`process \d+ on \S+ \(\w+, `), "process <pid> on <host> (<user>, "},
 	{regexp.MustCompile(`( in| after|At most|is held for|waited|again in) (\d+h)?(\d+m)?\d+(\.\d+)?(ms|s|µs)`), "$1 <time>"},
 	{regexp.MustCompile(`( in| after|At most|is held for|waited) \d+m\d+s`), "$1 <time>"},
@@ -44,7 +47,12 @@ func normalise(s, work string) string {
 }
 
 // timed are the columns of result tables that hold measurements of time.
-var timed = []string{"p50 ms", "p95 ms", "chunk s", "embed s", "index s", "total s", "ingest s"}
+var timed = []string{
+	"p50 ms", "p95 ms", "chunk s", "embed s", "index s", "total s", "ingest s",
+	"normalise s", "ms/doc", "copy s", "build s",
+	"text p50", "text p95", "embed p50", "embed p95", "search p50", "search p95", "fuse p50", "fuse p95",
+	"rerank p50", "rerank p95", "whole p50", "whole p95",
+}
 
 // normaliseTables replaces the cells of tables' timed columns, which are set to
 // the right below their heads.

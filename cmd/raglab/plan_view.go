@@ -35,6 +35,7 @@ func (v planHuman) plan(s *workspace.Session, p *engine.Plan) error {
 		fmt.Fprintln(v.out, partialWarning)
 	}
 	showLines(v.out, planLines(p, v.all))
+	showNotes(v.out, p.Notes)
 	fmt.Fprintf(v.out, "\n%s\n", summaryLine(workspace.Summarise(p), s.Experiment.Budget.Seconds))
 	return nil
 }
@@ -212,6 +213,13 @@ func showLines(w io.Writer, lines []*planLine) {
 		if text := l.explanation(); text != "" {
 			fmt.Fprintf(w, "            %s\n", text)
 		}
+	}
+}
+
+// showNotes writes what a reader of a plan must know.
+func showNotes(w io.Writer, notes []string) {
+	for _, note := range notes {
+		fmt.Fprintf(w, "\nNote: %s\n", note)
 	}
 }
 

@@ -130,7 +130,7 @@ func cmdForget(ts *testscript.TestScript, args []string) {
 func cmdSecretCache(ts *testscript.TestScript, _ []string) {
 	files := 0
 	ts.Check(filepath.WalkDir(ts.Getenv("RAGLAB_CACHE"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
 		files++
@@ -153,13 +153,18 @@ func cmdKeyOf(ts *testscript.TestScript, args []string) {
 	ts.Setenv(args[0], lastKey(ts, c, args[1], args[2]).String())
 }
 
-// age makes everything in the cache look as if it had last been used two days
-// ago.
+// age makes everything in the cache but assets and databases look as if it had
+// last been used two days ago.
 func cmdAge(ts *testscript.TestScript, _ []string) {
 	then := time.Now().Add(-48 * time.Hour)
 	ts.Check(filepath.WalkDir(ts.Getenv("RAGLAB_CACHE"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		switch {
+		case err != nil:
 			return err
+		case d.IsDir() && (d.Name() == "assets" || d.Name() == "postgres"):
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
 		}
 		return os.Chtimes(path, then, then)
 	}))

@@ -49,6 +49,8 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"prefix":       cmdPrefix,
 		"age":          cmdAge,
 		"await-log":    cmdAwaitLog,
+		"postgres":     cmdPostgres,
+		"database":     cmdDatabase,
 	}
 	out := map[string]func(*testscript.TestScript, bool, []string){}
 	for name, run := range commands {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"flag"
 	"fmt"
@@ -12,17 +13,28 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"raglab/internal/pg/pgtest"
+	"raglab/internal/pg/private"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected files of scripts and golden files with what came out")
 
 // TestMain lets scripts and tests start the commands as a program of their own:
-// the test's binary, under the name raglab.
+// the test's binary, under the name raglab. It is the supervisor of the Postgres
+// servers that they start, too.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"raglab": func() { os.Exit(run()) },
-	})
+	if private.IsSupervisor(os.Args) {
+		os.Exit(private.Supervise(os.Args))
+	}
+	testscript.Main(withPostgres{m}, map[string]func(){"raglab": main})
 }
+
+// withPostgres stops the server that scripts share when the tests are done.
+type withPostgres struct{ m *testing.M }
+
+// Run runs the tests.
+func (w withPostgres) Run() int { return pgtest.Main(w.m) }
 
 // TestScript runs what a user can type. Every script has a folder, a home and a
 // cache of its own, no program but raglab to start and no network to reach.
@@ -43,6 +55,12 @@ func setupScript(env *testscript.Env) error {
 	held := &heldLeases{}
 	env.Values[heldKey{}] = held
 	env.Defer(func() { _ = held.release() })
+	env.Defer(func() {
+		if err := pgtest.Remove(filepath.Join(env.WorkDir, ".test", "cache", "postgres")); err != nil {
+			env.T().Log(err)
+			env.T().FailNow()
+		}
+	})
 	for _, v := range isolation(env.WorkDir) {
 		env.Vars = append(env.Vars, v[0]+"="+v[1])
 	}
@@ -78,6 +96,7 @@ func isolation(work string) [][2]string {
 		{"CI", ""},
 		{"NO_COLOR", "1"},
 		{"RAGLAB_LOG", ""},
+		{"RAGLAB_DSN", ""},
 		{"HF_HOME", filepath.Join(work, ".test", "home", "hf")},
 	}
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "HF_ENDPOINT"} {
@@ -95,10 +114,18 @@ func environ(work string) []string {
 	return env
 }
 
-// scriptCondition knows [root].
+// scriptCondition knows [root] and [postgres]: whether the programs of a Postgres
+// can be had, which continuous integration insists on.
 func scriptCondition(name string) (bool, error) {
-	if name == "root" {
+	switch name {
+	case "root":
 		return os.Geteuid() == 0, nil
+	case "postgres":
+		_, _, err := pgtest.Fetch(context.Background())
+		if err != nil && os.Getenv("CI") != "" {
+			return false, err
+		}
+		return err == nil, nil
 	}
 	return false, fmt.Errorf("there is no condition %q", name)
 }

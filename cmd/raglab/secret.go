@@ -7,12 +7,12 @@ import (
 )
 
 // hiding makes a terminal that does not show the values of an experiment's
-// sensitive variables, wherever they got into a text.
+// sensitive variables and the address of its store, wherever they got into a text.
 func (t terminal) hiding(exp *spec.Experiment) terminal {
-	if exp == nil || len(exp.Secrets()) == 0 {
+	if exp == nil || len(exp.Secrets()) == 0 && exp.Store == nil {
 		return t
 	}
-	hide := exp.Hide()
+	hide := exp.Redact()
 	t.out, t.err = hider{t.out, hide}, hider{t.err, hide}
 	if t.events != nil {
 		t.events = t.events.to(t.out)

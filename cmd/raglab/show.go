@@ -64,5 +64,6 @@ func showPlan(t terminal, p *workspace.SavedPlan) {
 		lines = append(lines, newPlanLine(s.Address, s.Outcome, s.Reason, s.Note, s.Forecast))
 	}
 	showLines(t.out, joinKinds(joinShards(lines)))
+	showNotes(t.out, p.Notes)
 	fmt.Fprintf(t.out, "\n%s\n", summaryLine(p.Summary, 0))
 }

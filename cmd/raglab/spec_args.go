@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"raglab/engine/workspace"
 	"raglab/internal/assets"
+	"raglab/internal/pg"
 	"raglab/spec"
 )
 
@@ -163,9 +165,13 @@ func (t terminal) showDiagnostics(exp *spec.Experiment, diags hcl.Diagnostics) {
 			width = w
 		}
 	}
-	if err := spec.WriteDiagnostics(t.err, files, diags, width, color); err != nil {
+	var text bytes.Buffer
+	if err := spec.WriteDiagnostics(&text, files, diags, width, color); err != nil {
 		fmt.Fprintln(t.err, err)
 	}
+	// A line of the spec may hold an address with a password, in an attribute that
+	// nobody knows.
+	fmt.Fprint(t.err, pg.Redact(text.String()))
 }
 
 // showError writes an error, as diagnostics when it holds any.

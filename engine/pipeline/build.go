@@ -44,6 +44,8 @@ type Row struct {
 	Indexes []*engine.Stage
 	// Ask are the stages that a question passes through.
 	Ask []*engine.Stage
+	// Checks hold approximate indexes among them against exact search.
+	Checks []*engine.Stage
 	// Run is the stage that makes the ranking that is scored.
 	Run *engine.Stage
 }
@@ -98,6 +100,8 @@ type builder struct {
 	// chunked and embedded remember the stages of options that rows share.
 	chunked  map[sharded]chunked
 	embedded map[sharded]embedded
+	// exact is the option of all exact twins, once there is one.
+	exact *choice
 }
 
 // sharded names the stages, one for each shard, of an option: by what it is
@@ -127,7 +131,7 @@ func (b *builder) row(cfg *spec.Configuration) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	row := Row{Configuration: cfg, Ingest: asked.ingest, Indexes: asked.indexes, Ask: asked.ask, Run: asked.run}
+	row := Row{Configuration: cfg, Ingest: asked.ingest, Indexes: asked.indexes, Ask: asked.ask, Checks: asked.checks, Run: asked.run}
 	row.Score = b.score(asked, "test")
 	if b.exp.Golden.Split != nil {
 		row.Dev = b.score(asked, "dev")
@@ -141,7 +145,7 @@ type asked struct {
 	name   string
 	chunks chunked
 	ingest, indexes,
-	ask []*engine.Stage
+	ask, checks []*engine.Stage
 }
 
 // include adds stages that are not in the list yet.
@@ -297,10 +301,14 @@ func partOf(s *spec.Split, part string) func(golden.Question) bool {
 // needs returns the fields for what a kind reads besides its inputs, and why it
 // cannot run on this machine as it is.
 func (b *builder) needs(n axes.Needs) (fields []engine.Field, blocked string, err error) {
+	if name := b.env.PostgresAsset; n.Postgres && name != "" {
+		// Which programs run the server is no part of a key: one that the user
+		// named would give the same.
+		b.needAsset(name)
+		blocked = b.env.Assets.Missing(name)
+	}
 	for _, name := range n.Assets {
-		if at, have := slices.BinarySearch(b.p.Assets, name); !have {
-			b.p.Assets = slices.Insert(b.p.Assets, at, name)
-		}
+		b.needAsset(name)
 		digest, err := b.env.Assets.Digest(name)
 		if err != nil {
 			return nil, "", err
@@ -324,6 +332,13 @@ func (b *builder) needs(n axes.Needs) (fields []engine.Field, blocked string, er
 		}
 	}
 	return fields, blocked, nil
+}
+
+// needAsset puts an asset on the pipeline's list.
+func (b *builder) needAsset(name string) {
+	if at, have := slices.BinarySearch(b.p.Assets, name); !have {
+		b.p.Assets = slices.Insert(b.p.Assets, at, name)
+	}
 }
 
 func variableName(t *spec.Tune, cfg *spec.Configuration) string {

@@ -124,7 +124,10 @@ func paramFields(factor string, params any, veil func(engine.Value) engine.Value
 // veil puts a hash in the place of a value that holds a secret: keys are made of
 // fields that anybody may read.
 func (b *builder) veil(v engine.Value) engine.Value {
-	if hide := b.exp.Hide(); hide(fmt.Sprint(v)) == fmt.Sprint(v) {
+	if len(b.exp.Secrets()) == 0 {
+		return v
+	}
+	if text := fmt.Sprint(v); b.exp.Hide()(text) == text {
 		return v
 	}
 	sum := sha256.Sum256(engine.AppendValue(nil, v))

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"raglab/cache"
 	"raglab/engine"
 	"raglab/internal/report"
-	"raglab/internal/stats"
 	"raglab/spec"
 )
 
@@ -24,7 +22,7 @@ func (p *Pipeline) Report(ctx context.Context, store cache.Store, out *engine.Ou
 	}
 	r := &report.Report{
 		Version: report.Version, Experiment: p.Experiment.Name, Title: p.Experiment.Title,
-		Metrics: p.Experiment.Score.Metrics, Primary: p.Experiment.Score.Primary, Depth: p.Experiment.Score.Depth,
+		Metrics: p.Experiment.Score.Metrics, Primary: p.Experiment.Score.Primary, Depth: p.Experiment.Score.Depth, WarmUp: warmUp,
 		Accounting: accounting(p),
 	}
 	for _, f := range p.Experiment.Factors {
@@ -51,6 +49,7 @@ func (p *Pipeline) Report(ctx context.Context, store cache.Store, out *engine.Ou
 		r.Configurations = append(r.Configurations, conf)
 	}
 	c.scored(r)
+	c.termlessNotes(r)
 	if err := c.tuning(r); err != nil {
 		return nil, err
 	}
@@ -136,9 +135,12 @@ func (c *collector) row(row Row) (report.Configuration, error) {
 	conf.Lost = scores.Lost
 	c.fill(&conf, scores)
 	conf.Latency = c.latency(row, scores)
-	conf.IndexBytes = c.indexBytes(row.Indexes)
+	conf.Termless = c.termless(row)
+	conf.IndexBytes, conf.HeapBytes = c.bytes(row.Indexes, "index_bytes"), c.heapBytes(row.Indexes)
 	conf.IngestSeconds = c.seconds(row.Ingest)
-	return conf, nil
+	conf.Approximate = len(row.Checks) > 0
+	conf.ANNRecall, err = c.annRecall(row.Checks)
+	return conf, err
 }
 
 func (c *collector) fill(conf *report.Configuration, scores *Scores) {
@@ -164,39 +166,6 @@ func (c *collector) fill(conf *report.Configuration, scores *Scores) {
 			conf.Values = append(conf.Values, v)
 		}
 	}
-}
-
-// latency sums, for each scored question, the time it spent in each stage.
-func (c *collector) latency(row Row, scores *Scores) *report.Latency {
-	var parts []map[string]float64
-	for _, s := range row.Ask {
-		m := c.measure(s)
-		if m == nil {
-			return nil
-		}
-		var part map[string]float64
-		if json.Unmarshal(m.values["latency_ms"], &part) != nil {
-			return nil
-		}
-		parts = append(parts, part)
-	}
-	var totals []float64
-	for _, q := range scores.Questions {
-		total := 0.0
-		for _, part := range parts {
-			ms, ok := part[q.ID]
-			if !ok {
-				return nil
-			}
-			total += ms
-		}
-		totals = append(totals, total)
-	}
-	if len(totals) == 0 {
-		return nil
-	}
-	p := stats.NearestRanks(totals, 50, 95)
-	return &report.Latency{P50: p[0], P95: p[1]}
 }
 
 // scored counts the questions of the means, from any row that has them.

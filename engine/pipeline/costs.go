@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"raglab/engine"
@@ -62,20 +63,31 @@ func (c *collector) readMeasurement(s *engine.Stage) *measurement {
 	return m
 }
 
-func (c *collector) indexBytes(indexes []*engine.Stage) *int64 {
+// bytes sums a size over index stages; nil when one did not measure it.
+func (c *collector) bytes(indexes []*engine.Stage, name string) *int64 {
 	total := int64(0)
 	for _, s := range indexes {
 		m := c.measure(s)
 		if m == nil {
 			return nil
 		}
-		v, ok := m.number("index_bytes")
+		v, ok := m.number(name)
 		if !ok {
 			return nil
 		}
 		total += int64(v)
 	}
 	return &total
+}
+
+// heapBytes sums the sizes of the rows in a database that indexes are over; nil
+// when none of them is in one.
+func (c *collector) heapBytes(indexes []*engine.Stage) *int64 {
+	resident := slices.DeleteFunc(slices.Clone(indexes), func(s *engine.Stage) bool { return s.Residence == nil })
+	if len(resident) == 0 {
+		return nil
+	}
+	return c.bytes(resident, "heap_bytes")
 }
 
 // seconds sums the time that stages took, or would have taken had no embedding
@@ -93,10 +105,14 @@ func (c *collector) seconds(stages []*engine.Stage) *float64 {
 }
 
 // cost is the time of a stage. An embed stage that found texts remembered costs
-// what its own texts say of a token, or those of another shard.
+// what its own texts say of a token, or those of another shard. Of a table that
+// was there before its record it is not known.
 func (c *collector) cost(s *engine.Stage) *float64 {
 	m := c.measure(s)
 	if m == nil {
+		return nil
+	}
+	if _, built := m.values["build_seconds"]; s.Residence != nil && !built {
 		return nil
 	}
 	if s.Kind != embedKind {
@@ -180,28 +196,14 @@ func (c *collector) ingestOf(index *engine.Stage) report.Ingest {
 		}
 	}
 	name := index.Address[len("index[") : len(index.Address)-1]
-	out := report.Ingest{Name: name, Chunk: c.seconds(chunks), Index: c.cost(index), IndexBytes: c.indexBytes([]*engine.Stage{index})}
-	n, tokens := 0.0, 0.0
-	for _, s := range chunks {
-		if m := c.measure(s); m != nil {
-			count, _ := m.number("chunks")
-			length, _ := m.number("tokens")
-			n, tokens = n+count, tokens+length
-		}
-	}
+	out := report.Ingest{Name: name, Chunk: c.seconds(chunks)}
+	c.indexCost(&out, index)
+	n, tokens := c.sum(chunks, "chunks"), c.sum(chunks, "tokens")
 	out.Chunks = int(n)
 	if len(embeds) > 0 {
 		out.Embed = c.seconds(embeds)
-		tokens = 0
-		truncated := 0
-		for _, s := range embeds {
-			if m := c.measure(s); m != nil {
-				length, _ := m.number("tokens")
-				cut, _ := m.number("truncated")
-				tokens, truncated = tokens+length, truncated+int(cut)
-			}
-		}
-		out.Truncated = &truncated
+		truncated := int(c.sum(embeds, "truncated"))
+		tokens, out.Truncated = c.sum(embeds, "tokens"), &truncated
 	}
 	if n > 0 && tokens > 0 {
 		mean := tokens / n
@@ -209,4 +211,35 @@ func (c *collector) ingestOf(index *engine.Stage) report.Ingest {
 	}
 	out.Total = c.seconds(append(append(chunks, embeds...), index))
 	return out
+}
+
+// indexCost fills in what the index stage itself took.
+func (c *collector) indexCost(out *report.Ingest, index *engine.Stage) {
+	out.Index, out.Build = c.cost(index), c.cost(index)
+	out.IndexBytes, out.HeapBytes = c.bytes([]*engine.Stage{index}, "index_bytes"), c.heapBytes([]*engine.Stage{index})
+	m := c.measure(index)
+	if m == nil {
+		return
+	}
+	for name, into := range map[string]**float64{
+		"normalise_seconds": &out.Normalise, "normalise_ms_per_document": &out.NormalisePerDocument,
+		"copy_seconds": &out.Copy, "build_seconds": &out.Build,
+	} {
+		if v, ok := m.number(name); ok {
+			*into = &v
+		}
+	}
+	_ = json.Unmarshal(m.values["server"], &out.Server) // none in this process
+}
+
+// sum adds up what stages measured.
+func (c *collector) sum(stages []*engine.Stage, name string) float64 {
+	total := 0.0
+	for _, s := range stages {
+		if m := c.measure(s); m != nil {
+			v, _ := m.number(name)
+			total += v
+		}
+	}
+	return total
 }

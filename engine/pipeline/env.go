@@ -6,6 +6,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"raglab/cache"
+	"raglab/engine"
+	"raglab/internal/pg"
 )
 
 // Env is what building and running a pipeline needs of the machine.
@@ -18,7 +20,14 @@ type Env struct {
 	Memo func(space cache.Digest) (*cache.Memo, error)
 	// Fingerprints remembers digests of local files; nil remembers nothing.
 	Fingerprints *Fingerprints
-	Log          hclog.Logger
+	// PostgresAsset is the asset with the programs of the server that Postgres
+	// starts, empty when it connects to one that the user named.
+	PostgresAsset string
+	// Postgres connects to the database that indexes live in, the first time;
+	// Tables tells which of them are there.
+	Postgres func(ctx context.Context) (*pg.DB, error)
+	Tables   engine.Residence
+	Log      hclog.Logger
 }
 
 // Assets finds models and other large files by name.

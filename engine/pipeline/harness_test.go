@@ -62,15 +62,7 @@ func (l *lab) run(t *testing.T, kind *engine.Kind, work any, inputs map[string][
 	if err != nil {
 		t.Fatal(err)
 	}
-	ex := &engine.Executor{
-		Store: l.store, Capacity: engine.Resources{CPU: 2, Memory: 1 << 40, Network: 1}, Now: time.Now, Log: hclog.NewNullLogger(),
-		Events: func(e engine.Event) {
-			if e.Type == engine.EventWarning {
-				l.warnings = append(l.warnings, e.Message)
-			}
-		},
-	}
-	out, err := ex.Apply(t.Context(), plan)
+	out, err := l.executor().Apply(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +84,17 @@ func (l *lab) run(t *testing.T, kind *engine.Kind, work any, inputs map[string][
 		}
 	}
 	return made, nil
+}
+
+func (l *lab) executor() *engine.Executor {
+	return &engine.Executor{
+		Store: l.store, Capacity: engine.Resources{CPU: 2, Memory: 1 << 40, Network: 1}, Now: time.Now, Log: hclog.NewNullLogger(),
+		Events: func(e engine.Event) {
+			if e.Type == engine.EventWarning {
+				l.warnings = append(l.warnings, e.Message)
+			}
+		},
+	}
 }
 
 // number is a measured number of the last run.

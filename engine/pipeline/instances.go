@@ -25,7 +25,7 @@ type instances struct {
 func newInstances(env Env, language string) *instances {
 	return &instances{
 		env:   env,
-		axes:  axes.Env{Language: language, Threads: env.Threads, Asset: env.Assets.Dir},
+		axes:  axes.Env{Language: language, Threads: env.Threads, Asset: env.Assets.Dir, Postgres: env.Postgres},
 		made:  map[any]any{},
 		memos: map[cache.Digest]*cache.Memo{},
 	}

@@ -1,7 +1,9 @@
 package pipeline
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"raglab/axes"
@@ -20,33 +22,56 @@ type leafBuilder struct {
 	uses    retriever.Uses
 	// names are the options that the index depends on, before the leaf's own.
 	names []string
-	// needs are what the text kind reads besides its input.
-	needs   []engine.Field
-	blocked string
+	// leafNeeds and textNeeds are what the two kinds read besides their input.
+	leafNeeds, textNeeds []engine.Field
+	blocked              string
+	// distance is what an approximate leaf's ranking approximates, else empty.
+	distance string
+	pure     bool
+	resident bool
+	// workers are what the server takes besides, where the machine decided it.
+	workers int
 	out     asked
 	build   []engine.Input
+	vectors []engine.Input // those among them that are embeddings
 	search  []engine.Input
 }
 
 func (b *builder) leaf(cfg *spec.Configuration, fit fitting, chunks chunked, opt *spec.Option) (asked, error) {
-	l := &leafBuilder{builder: b, names: []string{chunks.name}, out: asked{chunks: chunks, ingest: chunks.stages}}
-	l.kind, _ = axes.Find(retriever.Leaves, opt.Kind)
-	l.build = append(chunks.inputs(), engine.Input{Name: "order", From: b.p.Fetch, Output: "order"})
-	l.search = []engine.Input{{Name: "queries", From: b.p.Questions, Output: "queries"}}
+	l := b.newLeaf(opt.Kind, chunks)
 	if err := l.choose(cfg, fit, opt); err != nil {
 		return asked{}, err
 	}
+	if err := l.add(cfg, fit); err != nil {
+		return asked{}, err
+	}
+	if l.distance == "" || fit.given != nil {
+		return l.out, nil // the candidates of a tuning are not held against anything
+	}
+	err := l.addCheck(cfg, fit)
+	return l.out, err
+}
+
+func (b *builder) newLeaf(kind string, chunks chunked) *leafBuilder {
+	l := &leafBuilder{builder: b, names: []string{chunks.name}, out: asked{chunks: chunks, ingest: chunks.stages}}
+	l.kind, _ = axes.Find(retriever.Leaves, kind)
+	l.build = append(chunks.inputs(), engine.Input{Name: "order", From: b.p.Fetch, Output: "order"})
+	l.search = []engine.Input{{Name: "queries", From: b.p.Questions, Output: "queries"}}
+	return l
+}
+
+// add adds the stages of a leaf whose options are chosen.
+func (l *leafBuilder) add(cfg *spec.Configuration, fit fitting) error {
 	if l.uses.Vectors {
-		if err := l.addVectors(cfg, fit, chunks); err != nil {
-			return asked{}, err
+		if err := l.addVectors(cfg, fit); err != nil {
+			return err
 		}
 	}
 	index, err := l.addIndex()
 	if err != nil {
-		return asked{}, err
+		return err
 	}
-	err = l.addSearch(index)
-	return l.out, err
+	return l.addSearch(index)
 }
 
 // choose evaluates the leaf's option and, when the leaf reads text, the text
@@ -60,7 +85,11 @@ func (l *leafBuilder) choose(cfg *spec.Configuration, fit fitting, opt *spec.Opt
 	if err != nil {
 		return l.blame([]*choice{c}, err)
 	}
-	l.options, l.uses = []*choice{c}, leaf.Uses()
+	l.options = []*choice{c}
+	l.look(leaf)
+	if l.leafNeeds, l.blocked, err = l.builder.needs(l.kind.Needs(c.params)); err != nil {
+		return l.blame([]*choice{c}, err)
+	}
 	if !l.uses.Text {
 		return nil
 	}
@@ -71,21 +100,40 @@ func (l *leafBuilder) choose(cfg *spec.Configuration, fit fitting, opt *spec.Opt
 	l.options = append(l.options, t)
 	l.names = append(l.names, t.name)
 	kind, _ := axes.Find(text.Kinds, t.opt.Kind)
-	if l.needs, l.blocked, err = l.builder.needs(kind.Needs(t.params)); err != nil {
+	var blocked string
+	if l.textNeeds, blocked, err = l.builder.needs(kind.Needs(t.params)); err != nil {
 		return l.blame([]*choice{t}, err)
 	}
+	l.blocked = cmp.Or(l.blocked, blocked)
 	return nil
 }
 
+// look finds out what sort of leaf it is.
+func (l *leafBuilder) look(leaf retriever.Leaf) {
+	l.uses, l.pure = leaf.Uses(), !l.kind.Volatile
+	if r, ok := leaf.(retriever.Resident); ok {
+		l.resident = true
+		l.workers, _ = strconv.Atoi(r.Settings()["workers"])
+	}
+	if a, ok := leaf.(retriever.Approximate); ok {
+		distance, approximate := a.Approximate()
+		l.pure = !approximate
+		if approximate {
+			l.distance = distance
+		}
+	}
+}
+
 // addVectors makes the embeddings of chunks and questions inputs.
-func (l *leafBuilder) addVectors(cfg *spec.Configuration, fit fitting, chunks chunked) error {
-	e, err := l.embed(cfg, fit, chunks)
+func (l *leafBuilder) addVectors(cfg *spec.Configuration, fit fitting) error {
+	e, err := l.embed(cfg, fit, l.out.chunks)
 	if err != nil {
 		return err
 	}
 	for i, s := range e.shards {
-		l.build = append(l.build, engine.Input{Name: shardName("vectors", i), From: s, Output: "vectors"})
+		l.vectors = append(l.vectors, engine.Input{Name: shardName("vectors", i), From: s, Output: "vectors"})
 	}
+	l.build = append(l.build, l.vectors...)
 	l.search = append(l.search, engine.Input{Name: "query_vectors", From: e.queries, Output: "vectors"})
 	l.out.ingest = include(slices.Clone(l.out.ingest), e.shards...)
 	l.out.ask = include(l.out.ask, e.queries)
@@ -98,35 +146,58 @@ func (l *leafBuilder) addVectors(cfg *spec.Configuration, fit fitting, chunks ch
 func buildTime(f param.Field) bool { return f.At != "search" }
 
 func (l *leafBuilder) addIndex() (*engine.Stage, error) {
-	kind := indexKindPure
-	if l.kind.Volatile {
-		kind = indexKindVolatile
-	}
 	building := l.options[0].atBuild()
-	index, err := l.stage(&engine.Stage{
-		Address: address("index", append(slices.Clone(l.names), building.name)...), Kind: kind,
-		Needs: engine.Resources{CPU: 1, Memory: indexMemory}, Inputs: l.build, Blocked: l.blocked,
-	}, append([]*choice{building}, l.options[1:]...), func(o []*choice) ([]engine.Field, any, error) {
+	s := &engine.Stage{
+		Address: address("index", append(slices.Clone(l.names), building.name)...), Kind: indexKindVolatile,
+		Needs: engine.Resources{CPU: 1 + l.workers, Memory: indexMemory}, Inputs: l.build, Blocked: l.blocked,
+	}
+	if l.resident {
+		s.Residence = l.env.Tables
+	}
+	if l.resident || l.pure { // a manifest does not change with what it describes
+		s.Kind = indexKindPure
+	}
+	index, err := l.stage(s, append([]*choice{building}, l.options[1:]...), func(o []*choice) ([]engine.Field, any, error) {
 		leaf, analyzer, err := l.instancesOf(o)
-		return append(l.fields(o, buildTime), engine.Field{Class: engine.Params, Path: "shards", Value: int64(l.shards)}),
-			indexWork{leaf, analyzer, l.shards}, err
+		fields := append(l.fields(o, buildTime), engine.Field{Class: engine.Params, Path: "shards", Value: int64(l.shards)})
+		return append(fields, settingFields(leaf)...), indexWork{leaf, analyzer, l.shards}, err
 	})
 	l.out.ingest = include(slices.Clone(l.out.ingest), index)
 	l.out.indexes = []*engine.Stage{index}
 	return index, err
 }
 
+// settingFields are what the machine decides for a build of a resident index.
+func settingFields(leaf retriever.Leaf) []engine.Field {
+	r, ok := leaf.(retriever.Resident)
+	if !ok {
+		return nil
+	}
+	var fields []engine.Field
+	for name, value := range r.Settings() {
+		fields = append(fields, engine.Field{Class: engine.Params, Path: "build." + name, Value: value})
+	}
+	return fields
+}
+
 func (l *leafBuilder) addSearch(index *engine.Stage) (err error) {
 	names := append(slices.Clone(l.names), l.options[0].name)
 	l.out.name = joined(names)
+	kind := searchKindPure
+	if !l.pure {
+		kind = searchKindVolatile
+	}
 	l.out.run, err = l.stage(&engine.Stage{
-		Address: address("search", names...), Kind: searchKind,
+		Address: address("search", names...), Kind: kind,
 		Needs: engine.Resources{CPU: l.env.Threads}, Blocked: l.blocked,
 		Inputs: append(l.search,
 			engine.Input{Name: "index", From: index, Output: "index"},
 			engine.Input{Name: "chunks", From: index, Output: "chunks"}),
 	}, l.options, func(o []*choice) ([]engine.Field, any, error) {
 		leaf, analyzer, err := l.instancesOf(o)
+		if d, ok := leaf.(retriever.DepthLimiter); ok && err == nil {
+			err = d.CheckDepth(l.exp.Score.Depth)
+		}
 		return append(l.fields(o, nil), l.depthField()), searchWork{leaf, analyzer, l.exp.Score.Depth}, err
 	})
 	l.out.ask = include(l.out.ask, l.out.run)
@@ -146,12 +217,12 @@ func (l *leafBuilder) instancesOf(o []*choice) (retriever.Leaf, text.Analyzer, e
 }
 
 func (l *leafBuilder) fields(o []*choice, admit func(param.Field) bool) []engine.Field {
-	fields := o[0].fields(l.kind.Version, admit)
+	fields := append(o[0].fields(l.kind.Version, admit), l.leafNeeds...)
 	if len(o) > 1 {
 		kind, _ := axes.Find(text.Kinds, o[1].opt.Kind)
 		fields = append(fields, o[1].fields(kind.Version, nil)...)
 		fields = append(fields, l.languageField())
-		fields = append(fields, l.needs...)
+		fields = append(fields, l.textNeeds...)
 	}
 	return fields
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"raglab/axes"
@@ -22,8 +24,12 @@ type searchWork struct {
 }
 
 // searchKind asks an index every question, one at a time, so that each
-// question's latency is what a user would feel.
-var searchKind = &engine.Kind{Name: "search", Version: "1", Outputs: []string{"run"}, Pure: true, Run: runSearch}
+// question's latency is what a user would feel. An approximate index comes out
+// different each time that it is built, and with it what is found.
+var (
+	searchKindPure     = &engine.Kind{Name: "search", Version: "1", Outputs: []string{"run"}, Pure: true, Run: runSearch}
+	searchKindVolatile = &engine.Kind{Name: "search", Version: "1", Outputs: []string{"run"}, Run: runSearch, Same: sameRuns}
+)
 
 // warmUp is how many questions are asked before latencies count.
 const warmUp = 3
@@ -41,44 +47,141 @@ func runSearch(ctx context.Context, t *engine.Task) error {
 	if err != nil {
 		return err
 	}
-	searcher, err := openIndex(ctx, t, w)
+	s, err := w.open(ctx, t)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = searcher.Close() }()
+	defer func() { _ = s.index.Close() }()
 	for _, q := range queries[:min(warmUp, len(queries))] {
-		if _, err := searcher.Search(ctx, q, w.depth, nil); err != nil {
-			return fmt.Errorf("search for question %s: %w", q.ID, err)
-		}
-	}
-	run := newRun(len(queries))
-	latency := make(map[string]float64, len(queries))
-	for i, q := range queries {
-		start := time.Now()
-		hits, err := searcher.Search(ctx, q, w.depth, nil)
-		latency[q.ID] = milliseconds(time.Since(start))
-		if err != nil {
-			return fmt.Errorf("search for question %s: %w", q.ID, err)
-		}
-		if err := run.add(q.ID, hits, chunks.name); err != nil {
+		if _, _, err := s.search(ctx, q); err != nil {
 			return err
 		}
-		t.Progress(i+1, len(queries), "questions")
 	}
-	t.Measure("latency_ms", latency)
+	run, err := s.searchAll(ctx, queries, chunks)
+	if err != nil {
+		return err
+	}
 	return writeRun(t, run.Run)
 }
 
-func openIndex(ctx context.Context, t *engine.Task, w searchWork) (retriever.Searcher, error) {
+// searchAll asks all questions and measures them.
+func (s *openSearch) searchAll(ctx context.Context, queries []axes.Query, chunks *chunkTable) (*runBuilder, error) {
+	run, empty := newRun(len(queries)), 0
+	whole, inText := make(map[string]float64, len(queries)), make(map[string]float64, len(queries))
+	for i, q := range queries {
+		before, start := s.clock.empty.Load(), time.Now()
+		hits, handling, err := s.search(ctx, q)
+		whole[q.ID], inText[q.ID] = milliseconds(time.Since(start)), milliseconds(handling)
+		if err != nil {
+			return nil, err
+		}
+		if s.blank(q, s.clock.empty.Load() > before) {
+			empty++
+		}
+		if err := run.add(q.ID, hits, chunks.name); err != nil {
+			return nil, err
+		}
+		s.t.Progress(i+1, len(queries), "questions")
+	}
+	s.t.Measure("latency_ms", whole)
+	if s.clock.texts.Load() > 0 {
+		s.t.Measure("text_ms", inText)
+		s.t.Measure("empty_questions", empty)
+	}
+	return run, nil
+}
+
+// openSearch is an open index with a clock in its text handling.
+type openSearch struct {
+	index retriever.Searcher
+	clock *textClock
+	depth int
+	t     *engine.Task
+}
+
+func (w searchWork) open(ctx context.Context, t *engine.Task) (*openSearch, error) {
 	raw, err := t.Bytes("index")
 	if err != nil {
 		return nil, err
 	}
-	searcher, err := w.leaf.Open(ctx, bytes.NewReader(raw), int64(len(raw)), w.analyzer)
+	clock, analyzer := clocked(w.analyzer)
+	index, err := w.leaf.Open(ctx, bytes.NewReader(raw), int64(len(raw)), analyzer)
 	if err != nil {
-		return nil, fmt.Errorf("open index: %w", err)
+		return nil, fmt.Errorf("open index: %w", indexError(t, err))
 	}
-	return searcher, nil
+	return &openSearch{index, clock, w.depth, t}, nil
+}
+
+// search asks one question, and tells how much of the time was text handling.
+func (s *openSearch) search(ctx context.Context, q axes.Query) ([]axes.Hit, time.Duration, error) {
+	before := s.clock.time()
+	hits, err := s.index.Search(ctx, q, s.depth, nil)
+	if err != nil {
+		return nil, 0, fmt.Errorf("search for question %s: %w", q.ID, indexError(s.t, err))
+	}
+	return hits, s.clock.time() - before, nil
+}
+
+// blank reports whether nothing of a question was left to search for: by what the
+// index says, else by whether text handling left no term.
+func (s *openSearch) blank(q axes.Query, noTerm bool) bool {
+	if b, ok := s.index.(retriever.Blanker); ok {
+		return b.Blank(q)
+	}
+	return noTerm
+}
+
+// indexError tells an index that is gone from its store, which is made again, and
+// what may pass from what is wrong with a search itself.
+func indexError(t *engine.Task, err error) error {
+	if errors.Is(err, retriever.ErrGone) {
+		return t.Lost("index", err)
+	}
+	return passing(err)
+}
+
+// runTolerance is the share of a run's hits that another search of an approximate
+// index must find again.
+const runTolerance = 0.9
+
+func sameRuns(_ string, old, again io.Reader) error {
+	var runs [2]artifact.Run
+	for i, r := range []io.Reader{old, again} {
+		raw, err := io.ReadAll(r)
+		if err != nil {
+			return err
+		}
+		if runs[i], err = artifact.ReadRun(raw); err != nil {
+			return err
+		}
+	}
+	had, found := 0, 0
+	at := runs[1].By()
+	for i, id := range runs[0].Questions {
+		had += len(runs[0].Hits[i])
+		j, ok := at[id]
+		if !ok {
+			continue
+		}
+		now := ordinals(runs[1].Hits[j])
+		for _, h := range runs[0].Hits[i] {
+			if now[h.Ordinal] {
+				found++
+			}
+		}
+	}
+	if float64(found) < runTolerance*float64(had) {
+		return fmt.Errorf("of %d hits in the cache a search finds %d again", had, found)
+	}
+	return nil
+}
+
+func ordinals(hits []axes.Hit) map[uint32]bool {
+	set := make(map[uint32]bool, len(hits))
+	for _, h := range hits {
+		set[h.Ordinal] = true
+	}
+	return set
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }

@@ -157,6 +157,7 @@ func (b *builder) fuse(cfg *spec.Configuration, fit fitting, chunks chunked, opt
 		out.ingest = include(out.ingest, a.ingest...)
 		out.indexes = include(out.indexes, a.indexes...)
 		out.ask = include(out.ask, a.ask...)
+		out.checks = include(out.checks, a.checks...)
 		if i > 0 {
 			legNames += " + "
 		}

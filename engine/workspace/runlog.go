@@ -63,14 +63,14 @@ type runLog struct {
 func (s *Session) openLog(plan *engine.Plan, o ApplyOptions) (*runLog, error) {
 	todo := plan.Count(engine.WillRun) + plan.Count(engine.Maybe) + plan.Count(engine.Blocked)
 	if todo == 0 && o.Verify == 0 {
-		return &runLog{hide: s.Experiment.Hide()}, nil
+		return &runLog{hide: s.Experiment.Redact()}, nil
 	}
 	now := time.Now()
 	run, err := s.Cache.CreateRun(s.Experiment.Name, cache.NewRunID(now))
 	if err != nil {
 		return nil, fmt.Errorf("begin run log: %w", err)
 	}
-	l := &runLog{run: run, hide: s.Experiment.Hide()}
+	l := &runLog{run: run, hide: s.Experiment.Redact()}
 	l.write(LogLine{
 		Type: "begin", Time: now.UTC(), Version: logVersion, Program: s.Version, Command: l.hide(o.Reason),
 		Stages: len(plan.Stages), Planned: todo, Spec: s.Experiment.Digest, PID: syscall.Getpid(), Machine: machine(),

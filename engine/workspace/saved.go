@@ -28,6 +28,8 @@ type SavedPlan struct {
 	Graph      string       `json:"graph_digest"`
 	Stages     []SavedStage `json:"stages"`
 	Summary    PlanSummary  `json:"summary"`
+	// Notes are the plan's.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // SavedStage is a stage of a saved plan that would do something.
@@ -62,16 +64,16 @@ func Summarise(p *engine.Plan) PlanSummary {
 }
 
 // SavePlan writes a plan. The caller fills in how the spec was loaded. Values
-// of sensitive variables are left out: who applies the plan gives them again.
+// of sensitive variables, and those with secrets of the store, are left out: who applies the plan gives them again.
 func SavePlan(path string, s *Session, p *engine.Plan, how SavedPlan) error {
 	abs, err := filepath.Abs(how.Spec)
 	if err != nil {
 		return fmt.Errorf("save plan: %w", err)
 	}
-	vars := how.Vars
+	vars, hide := how.Vars, s.Experiment.Redact()
 	how.Vars = map[string]string{}
 	for name, value := range vars {
-		if !s.Experiment.Sensitive(name) {
+		if !s.Experiment.Sensitive(name) && hide(value) == value {
 			how.Vars[name] = value
 		}
 	}
@@ -80,6 +82,7 @@ func SavePlan(path string, s *Session, p *engine.Plan, how SavedPlan) error {
 		return fmt.Errorf("save plan: %w", err)
 	}
 	how.SpecDigest, how.Graph, how.Summary = s.Experiment.Digest, s.graph, Summarise(p)
+	how.Notes = p.Notes
 	for i := range p.Stages {
 		ps := &p.Stages[i]
 		if ps.Outcome != engine.Cached && ps.Outcome != "" {

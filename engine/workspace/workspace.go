@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -43,6 +42,9 @@ type Options struct {
 	Progress func(string)
 	// AssetEvents is told how far the fetching of assets is; nil tells nobody.
 	AssetEvents func(assets.Event)
+	// Getenv reads an environment variable for what concerns the database; nil is
+	// os.Getenv.
+	Getenv func(string) string
 }
 
 // Workspace is an open cache with what belongs to it.
@@ -101,11 +103,6 @@ func (w *Workspace) Close() error {
 	return errors.Join(err, w.Cache.Close())
 }
 
-// Catalog is what kinds there are.
-func Catalog() spec.Catalog {
-	return pipeline.Catalog{Outputs: report.Describe()}
-}
-
 // Session is an experiment in a workspace.
 type Session struct {
 	*Workspace
@@ -113,7 +110,10 @@ type Session struct {
 	Pipeline   *pipeline.Pipeline
 	Outputs    []report.Output
 	Ledger     engine.Ledger
+	database   *Database
 	state      *cache.State
+	// recalled is what became of the last results; for the first plan.
+	recalled *engine.Recollection
 	// rows are the configurations of the pipeline; a staged cross adds more as
 	// axes are fixed, at the labels in best.
 	rows []*spec.Configuration
@@ -128,7 +128,8 @@ func (w *Workspace) Start(ctx context.Context, exp *spec.Experiment) (*Session, 
 		Workspace: w, Experiment: exp, state: w.Cache.State(exp.Name), Ledger: engine.Ledger{},
 		rows: exp.Cross().Configurations, best: map[string]string{},
 	}
-	if err := s.build(ctx); err != nil {
+	var err error
+	if s.database, err = w.Database(exp); err != nil {
 		return nil, err
 	}
 	raw, err := s.state.Read("ledger")
@@ -140,6 +141,11 @@ func (w *Workspace) Start(ctx context.Context, exp *spec.Experiment) (*Session, 
 		if l, err := engine.ParseLedger(raw); err == nil {
 			s.Ledger = l
 		}
+	}
+	s.recalled = engine.Recall(ctx, w.Cache, s.Ledger)
+	if err := s.build(ctx); err != nil {
+		s.recalled.Wait()
+		return nil, err
 	}
 	return s, nil
 }
@@ -154,6 +160,7 @@ func (s *Session) build(ctx context.Context) error {
 	p, err := pipeline.Build(ctx, s.Experiment, s.rows, pipeline.Env{
 		Threads: s.Threads, Assets: s.assets, Memo: s.Cache.Memo,
 		Fingerprints: s.fingerprints, Log: s.Log,
+		PostgresAsset: s.database.asset(), Postgres: s.database.Connect, Tables: s.database,
 	})
 	if err != nil {
 		return err
@@ -208,8 +215,11 @@ func (s *Session) Report(ctx context.Context, out *engine.Outcomes) (*report.Rep
 	return r, nil
 }
 
-// Close releases models and memories.
-func (s *Session) Close() error { return s.Pipeline.Close() }
+// Close releases models, memories and connections.
+func (s *Session) Close() error {
+	s.recalled.Wait()
+	return errors.Join(s.Pipeline.Close(), s.database.Close())
+}
 
 // Selection narrows a plan.
 type Selection struct {
@@ -245,13 +255,14 @@ func (s *Session) planOnce(ctx context.Context, sel Selection) (*engine.Plan, er
 		return nil, err
 	}
 	planner := &engine.Planner{
-		Store: s.Cache, Ledger: s.Ledger, Log: s.Log, SimulateBytes: simulateBytes,
+		Store: s.Cache, Ledger: s.Ledger, Recollection: s.recalled, Log: s.Log, SimulateBytes: simulateBytes,
 		Slow: func(next *engine.Stage, done, total int) {
 			if s.Progress != nil {
 				s.Progress(fmt.Sprintf("planning: %d of %d stages, at %s", done, total, next.Address))
 			}
 		},
 	}
+	s.recalled = nil
 	if len(sel.Force) > 0 {
 		forced := map[*engine.Stage]bool{}
 		for _, pattern := range sel.Force {
@@ -323,6 +334,7 @@ func (s *Session) Apply(ctx context.Context, plan *engine.Plan, o ApplyOptions) 
 			o.Events(e)
 		},
 	}
+	s.database.warm(ctx, plan)
 	out, err := ex.Apply(ctx, plan)
 	if err != nil {
 		return nil, errors.Join(err, log.close(out))
@@ -339,48 +351,6 @@ func (s *Session) Apply(ctx context.Context, plan *engine.Plan, o ApplyOptions) 
 		return out, fmt.Errorf("remember results: %w", err)
 	}
 	return out, nil
-}
-
-// provenance says who makes results. Nothing of it enters a key.
-func provenance(o Options) map[string]string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return map[string]string{
-		"host": host, "machine": machine(), "version": o.Version, "command": o.Command,
-		"os": runtime.GOOS + "/" + runtime.GOARCH, "threads": fmt.Sprint(o.Threads),
-	}
-}
-
-// machine tells machines apart whose times cannot be compared: the processor's
-// model and how many of it there are.
-func machine() string {
-	model := runtime.GOARCH
-	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		for line := range strings.Lines(string(b)) {
-			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-				model = strings.TrimSpace(value)
-				break
-			}
-		}
-	}
-	return fmt.Sprintf("%d × %s", runtime.NumCPU(), model)
-}
-
-// memory is what stages may take together: four fifths of the machine's, or
-// everything they ask for where the machine does not tell.
-func memory() int64 {
-	const unknown = 1 << 62
-	b, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return unknown
-	}
-	var kb int64
-	if _, err := fmt.Sscanf(string(b), "MemTotal: %d kB", &kb); err != nil {
-		return unknown
-	}
-	return kb * 1024 / 5 * 4
 }
 
 // graphDigest names a graph: what a saved plan must find unchanged.

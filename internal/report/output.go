@@ -110,15 +110,19 @@ func (o csvFile) Render(r *Report, _ []byte) ([]byte, error) {
 		head = append(head, f.Name)
 	}
 	head = append(append(head, r.Metrics...), "difference", "low", "high", "p", "latency_p50_ms", "latency_p95_ms", "index_bytes", "ingest_seconds", "inert", "key")
+	more := r.moreColumns()
+	for _, m := range more {
+		head = append(head, m.name)
+	}
 	_ = w.Write(head)
 	for i := range r.Configurations {
-		_ = w.Write(csvRow(r, &r.Configurations[i]))
+		_ = w.Write(csvRow(r, &r.Configurations[i], more))
 	}
 	w.Flush()
 	return b.Bytes(), w.Error()
 }
 
-func csvRow(r *Report, c *Configuration) []string {
+func csvRow(r *Report, c *Configuration, more []csvColumn) []string {
 	row := []string{c.Name}
 	for _, f := range r.Factors {
 		row = append(row, c.Options[f.Name])
@@ -140,7 +144,43 @@ func csvRow(r *Report, c *Configuration) []string {
 	if c.IndexBytes != nil {
 		size = strconv.FormatInt(*c.IndexBytes, 10)
 	}
-	return append(row, size, plain(c.IngestSeconds), strconv.FormatBool(len(c.Inert) > 0), c.Key)
+	row = append(row, size, plain(c.IngestSeconds), strconv.FormatBool(len(c.Inert) > 0), c.Key)
+	for _, m := range more {
+		row = append(row, m.value(c))
+	}
+	return row
+}
+
+// csvColumn is a column that is there when some row has a value for it.
+type csvColumn struct {
+	name  string
+	value func(c *Configuration) string
+}
+
+func (r *Report) moreColumns() []csvColumn {
+	var columns []csvColumn
+	if slices.ContainsFunc(r.Configurations, func(c Configuration) bool { return c.HeapBytes != nil }) {
+		columns = append(columns, csvColumn{"heap_bytes", func(c *Configuration) string {
+			if c.HeapBytes == nil {
+				return ""
+			}
+			return strconv.FormatInt(*c.HeapBytes, 10)
+		}})
+	}
+	for _, k := range r.annCutoffs() {
+		column := func(suffix string, get func(*ANNRecall) *float64) csvColumn {
+			return csvColumn{fmt.Sprintf("ann_recall@%d%s", k, suffix), func(c *Configuration) string {
+				if a := c.annRecallAt(k); a != nil {
+					return plain(get(a))
+				}
+				return ""
+			}}
+		}
+		columns = append(columns,
+			column("", func(a *ANNRecall) *float64 { return &a.Mean }),
+			column("_p5", func(a *ANNRecall) *float64 { return &a.P5 }))
+	}
+	return columns
 }
 
 func plain(v *float64) string {
@@ -174,7 +214,7 @@ func (o jsonFile) Render(r *Report, _ []byte) ([]byte, error) {
 type MarkdownParams struct {
 	Path   string   `hcl:"path" path:"true" doc:"File to write."`
 	Marker string   `hcl:"marker" default:"" doc:"Name of the two marker lines between which the tables go; without it the whole file is written."`
-	Tables []string `hcl:"tables" default:"" doc:"Which tables to write: best, worst, axes, ingest, tuning, expected, full; none means all." example:"[\"best\", \"axes\"]"`
+	Tables []string `hcl:"tables" default:"" doc:"Which tables to write: best, worst, axes, latency, ingest, tuning, expected, full; none means all." example:"[\"best\", \"axes\"]"`
 }
 
 type markdownFile struct{ MarkdownParams }

@@ -18,11 +18,13 @@ type Report struct {
 	Generated time.Time `json:"generated"`
 	// Machines are those that the measurements come from. With more than one,
 	// times are not comparable.
-	Machines       []string        `json:"machines"`
-	Questions      Questions       `json:"questions"`
-	Metrics        []string        `json:"metric_names"`
-	Primary        string          `json:"primary"`
-	Depth          int             `json:"depth"`
+	Machines  []string  `json:"machines"`
+	Questions Questions `json:"questions"`
+	Metrics   []string  `json:"metric_names"`
+	Primary   string    `json:"primary"`
+	Depth     int       `json:"depth"`
+	// WarmUp is how many questions were asked before latencies counted.
+	WarmUp         int             `json:"warm_up_questions"`
 	Factors        []Factor        `json:"factors"`
 	Configurations []Configuration `json:"configurations"`
 	Effects        []Effect        `json:"effects"`
@@ -76,9 +78,19 @@ type Configuration struct {
 	// Lost are the questions whose answer span no chunk holds whole.
 	Lost    []string `json:"lost,omitempty"`
 	Latency *Latency `json:"latency_ms"`
-	// IndexBytes and IngestSeconds are null when unmeasured.
+	// IndexBytes and IngestSeconds are null when unmeasured. HeapBytes is the size
+	// of the rows that indexes in a database are over.
 	IndexBytes    *int64   `json:"index_bytes"`
+	HeapBytes     *int64   `json:"heap_bytes,omitempty"`
 	IngestSeconds *float64 `json:"ingest_seconds"`
+	// Approximate says that an index may miss some of the nearest vectors;
+	// ANNRecall then holds its rankings against exact search, at several ranks,
+	// and is empty when unmeasured. Of several such indexes it is the worst one's.
+	Approximate bool        `json:"approximate,omitempty"`
+	ANNRecall   []ANNRecall `json:"ann_recall,omitempty"`
+	// Termless counts questions that text handling left no term of: a lexical
+	// index finds nothing for them.
+	Termless int `json:"questions_without_terms,omitempty"`
 	// Against compares the row with the best one by the primary metric.
 	Against *Comparison `json:"against_best,omitempty"`
 	// Values are the primary metric's values by question, in the order of the
@@ -86,10 +98,30 @@ type Configuration struct {
 	Values []float64 `json:"-"`
 }
 
-// Latency of a question from end to end, in milliseconds, by nearest rank.
-type Latency struct {
+// Percentiles are by nearest rank.
+type Percentiles struct {
 	P50 float64 `json:"p50"`
 	P95 float64 `json:"p95"`
+}
+
+// Latency of a question from end to end, in milliseconds.
+type Latency struct {
+	Percentiles
+	// Parts are those of [LatencyParts] that the row has, each on its own: their
+	// percentiles do not add up to the whole's.
+	Parts map[string]Percentiles `json:"parts,omitempty"`
+}
+
+// LatencyParts are what a question may pass through, in order.
+var LatencyParts = []string{"text", "embed", "search", "fuse", "rerank"}
+
+// ANNRecall is ann_recall@k: the share of the k nearest chunks that an approximate
+// index has among the first k that it finds, with the 5th percentile over the
+// questions.
+type ANNRecall struct {
+	K    int     `json:"k"`
+	Mean float64 `json:"mean"`
+	P5   float64 `json:"p5"`
 }
 
 // Comparison is the paired difference of two rows' primary metric.
@@ -156,10 +188,21 @@ type Ingest struct {
 	MeanTokens *float64 `json:"mean_tokens"`
 	Chunk      *float64 `json:"chunk_seconds"`
 	Embed      *float64 `json:"embed_seconds"`
-	Index      *float64 `json:"index_seconds"`
-	Total      *float64 `json:"total_seconds"`
-	IndexBytes *int64   `json:"index_bytes"`
-	Truncated  *int     `json:"truncated_texts"`
+	// Index is all of the index stage. Normalise, Copy and Build are its parts:
+	// text handling, sending rows to a database, and building the index itself.
+	Index     *float64 `json:"index_seconds"`
+	Normalise *float64 `json:"normalise_seconds,omitempty"`
+	// NormalisePerDocument is in milliseconds.
+	NormalisePerDocument *float64 `json:"normalise_ms_per_document,omitempty"`
+	Copy                 *float64 `json:"copy_seconds,omitempty"`
+	Build                *float64 `json:"build_seconds"`
+	Total                *float64 `json:"total_seconds"`
+	IndexBytes           *int64   `json:"index_bytes"`
+	// HeapBytes is the size of the rows that an index in a database is over.
+	HeapBytes *int64 `json:"heap_bytes,omitempty"`
+	Truncated *int   `json:"truncated_texts"`
+	// Server is the version of the database.
+	Server string `json:"server,omitempty"`
 }
 
 // Expectation is a stated figure beside what was measured.

@@ -32,7 +32,7 @@ func row(options map[string]string, key string, values ...float64) Configuration
 	size, cost := int64(1_500_000), 12.5
 	return Configuration{
 		Name: strings.Join(names, " / "), Options: options, Key: key, Values: values, PerQuestion: per,
-		Metrics: map[string]*float64{"ndcg@10": &mean}, Latency: &Latency{0.1234, 12.34}, IndexBytes: &size, IngestSeconds: &cost,
+		Metrics: map[string]*float64{"ndcg@10": &mean}, Latency: &Latency{Percentiles: Percentiles{0.1234, 12.34}}, IndexBytes: &size, IngestSeconds: &cost,
 	}
 }
 
@@ -41,7 +41,7 @@ func row(options map[string]string, key string, values ...float64) Configuration
 func sample() *Report {
 	r := &Report{
 		Version: Version, Experiment: "sample", Title: "A sample", Generated: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC),
-		Machines: []string{"2 × Test"}, Questions: Questions{Total: 12, Dev: 6, Test: 6, Scored: 6}, Metrics: []string{"ndcg@10"}, Primary: "ndcg@10", Depth: 30,
+		Machines: []string{"2 × Test"}, Questions: Questions{Total: 12, Dev: 6, Test: 6, Scored: 6}, Metrics: []string{"ndcg@10"}, Primary: "ndcg@10", Depth: 30, WarmUp: 3,
 		Factors:    []Factor{{"chunker", true, []string{"a", "b"}}, {"text", true, []string{"x", "y"}}, {"reranker", false, []string{"none"}}},
 		Accounting: "4 kept, 0 excluded, 0 impossible, 0 the same as another, together 4 combinations",
 	}
@@ -54,12 +54,23 @@ func sample() *Report {
 		row(option("b", "x"), "k3", 0, 0.1, 0, 0.2, 0, 0),
 		row(option("b", "y"), "k3", 0, 0.1, 0, 0.2, 0, 0),
 	}
+	// The first row is hybrid, over an approximate index in a database.
+	hybrid, heap := &r.Configurations[0], int64(4_000_000)
+	hybrid.Latency.Parts = map[string]Percentiles{"text": {0.01, 0.02}, "embed": {4, 9}, "search": {1, 2}, "fuse": {0.004, 0.006}}
+	hybrid.Approximate, hybrid.ANNRecall, hybrid.HeapBytes = true, []ANNRecall{{10, 0.985, 0.8}, {30, 0.97, 0.75}}, &heap
+	r.Configurations[1].Latency.Parts = map[string]Percentiles{"text": {0.01, 0.02}, "search": {1, 2}}
+	r.Configurations[1].Approximate = true // and unmeasured
+	r.Configurations[1].Termless = 2
+	r.Configurations[2].Latency = nil
 	flat := 0.5
 	r.Tuning = []Tuning{{Names: []string{"k"}, Chosen: []string{"10"}, Flat: true, Points: []Point{{[]string{"10"}, &flat}, {[]string{"20"}, nil}}}}
 	tokens, truncated, seconds := 120.0, 3, 1.25
 	bytes := int64(2_000_000)
 	r.Ingest = []Ingest{
-		{Name: "a x", Chunks: 10, MeanTokens: &tokens, Chunk: &seconds, Embed: &seconds, Index: &seconds, Total: &seconds, IndexBytes: &bytes, Truncated: &truncated},
+		{
+			Name: "a x", Chunks: 10, MeanTokens: &tokens, Chunk: &seconds, Embed: &seconds, Index: &seconds, Total: &seconds, IndexBytes: &bytes, Truncated: &truncated,
+			Normalise: &seconds, NormalisePerDocument: &tokens, Copy: &seconds, Build: &seconds, HeapBytes: &heap, Server: "Postgres 18, pgvector 0.8",
+		},
 		{Name: "b x", Chunks: 4, Chunk: &seconds, Index: nil, IndexBytes: nil},
 	}
 	r.Expectations = []Expectation{{Row: "a / x", Metric: "ndcg@10", Value: 0.9, Measured: &flat, Within: 0.01, Source: "a paper", Verdict: "off by -0.4"}}
@@ -180,6 +191,43 @@ func TestTables_golden(t *testing.T) {
 	}
 }
 
+// What no row has takes no column, and what no question passes through no table.
+func TestTables_onlyWhatIsThere(t *testing.T) {
+	t.Parallel()
+	r := sample()
+	for i := range r.Configurations {
+		c := &r.Configurations[i]
+		c.Approximate, c.ANNRecall, c.HeapBytes = false, nil, nil
+		if c.Latency != nil {
+			c.Latency.Parts = map[string]Percentiles{"search": {1, 2}}
+		}
+	}
+	r.Ingest = r.Ingest[1:]
+	text := Markdown(r.Tables())
+	for _, absent := range []string{"ann_recall", "part by part", "heap MB", "copy s", "ms/doc"} {
+		if strings.Contains(text, absent) {
+			t.Errorf("the tables have %q:\n%s", absent, text)
+		}
+	}
+	var o Output = csvFile{}
+	csv, err := o.Render(r, nil)
+	if err != nil || strings.Contains(string(csv), "ann_recall") || strings.Contains(string(csv), "heap_bytes") {
+		t.Errorf("%v\n%s", err, csv)
+	}
+}
+
+// Tables show ann_recall where the primary metric is cut, or at the depth.
+func TestANNCutoff_isTheMetrics(t *testing.T) {
+	t.Parallel()
+	for primary, want := range map[string]int{"ndcg@10": 10, "mrr": 30, "recall@100": 30} {
+		r := sample()
+		r.Primary = primary
+		if k, ok := r.annCutoff(); k != want || !ok {
+			t.Errorf("%s: ann_recall@%d, %v; want @%d", primary, k, ok, want)
+		}
+	}
+}
+
 func TestPick_everyTableHasAName(t *testing.T) {
 	t.Parallel()
 	tables := sample().Tables()
@@ -235,7 +283,7 @@ func TestJSON_fieldsOfTheDocumentedForm(t *testing.T) {
 	if err := json.Unmarshal(top["configurations"], &rows); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"options", "key", "inert_with", "metrics", "per_question", "latency_ms", "index_bytes", "ingest_seconds"} {
+	for _, name := range []string{"options", "key", "inert_with", "metrics", "per_question", "latency_ms", "index_bytes", "ingest_seconds", "heap_bytes", "ann_recall"} {
 		if rows[0][name] == nil {
 			t.Errorf("a configuration lacks %q", name)
 		}

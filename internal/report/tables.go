@@ -34,7 +34,7 @@ const (
 
 // TableNames are the names of tables, in the order in which reports show them.
 // The names axes and tuning stand for several tables.
-var TableNames = []string{"best", "worst", "axes", "ingest", "tuning", "expected", "full"}
+var TableNames = []string{"best", "worst", "axes", "latency", "ingest", "tuning", "expected", "full"}
 
 // Pick returns the tables with the given names, in their order; no names pick
 // all.
@@ -51,8 +51,8 @@ func Pick(tables []Table, names []string) []Table {
 	return picked
 }
 
-// Tables returns the report's tables: best, worst, axis by axis, ingest cost,
-// tuning, expectations, full.
+// Tables returns the report's tables: best, worst, axis by axis, latency, ingest
+// cost, tuning, expectations, full.
 func (r *Report) Tables() []Table {
 	ranked := r.Ranked()
 	var tables []Table
@@ -69,6 +69,9 @@ func (r *Report) Tables() []Table {
 	}
 	for _, e := range r.Effects {
 		tables = append(tables, r.axisTable(e))
+	}
+	if r.hasParts() {
+		tables = append(tables, r.latencyTable(ranked))
 	}
 	tables = append(tables, r.ingestTable())
 	for _, t := range r.Tuning {
@@ -117,24 +120,38 @@ func (r *Report) rows(name, title string, rows []*Configuration) Table {
 	for _, name := range []string{"vs best", "95 %", "p50 ms", "p95 ms", "index MB", "ingest s"} {
 		t.Columns = append(t.Columns, Column{name, true})
 	}
+	k, approximate := r.annCutoff()
+	if approximate {
+		t.Columns = append(t.Columns, Column{fmt.Sprintf("ann_recall@%d", k), true})
+	}
 	for _, c := range rows {
-		var row []string
-		for _, a := range axes {
-			label := c.Options[a]
-			if slices.Contains(c.Inert, a) {
-				label += "*"
-			}
-			row = append(row, label)
-		}
+		row := c.labels(axes)
 		for _, m := range r.Metrics {
 			row = append(row, score(c.Metrics[m]))
 		}
 		row = append(row, against(c.Against)...)
 		row = append(row, latency(c.Latency)...)
 		row = append(row, megabytes(c.IndexBytes), seconds(c.IngestSeconds))
+		if approximate {
+			row = append(row, c.annRecall(k))
+		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// labels are a row's options of some axes; those that make no difference to it
+// are marked.
+func (c *Configuration) labels(axes []string) []string {
+	var labels []string
+	for _, a := range axes {
+		label := c.Options[a]
+		if slices.Contains(c.Inert, a) {
+			label += "*"
+		}
+		labels = append(labels, label)
+	}
+	return labels
 }
 
 func (r *Report) rowsFoot() string {
@@ -237,46 +254,6 @@ func pValue(p float64) string {
 	return "= " + strconv.FormatFloat(p, 'f', 3, 64)
 }
 
-func (r *Report) ingestTable() Table {
-	t := Table{
-		Name:  "ingest",
-		Title: "Ingest cost",
-		Columns: []Column{
-			{Name: "indexes"},
-			{"chunks", true},
-			{"mean tok", true},
-			{"chunk s", true},
-			{"embed s", true},
-			{"index s", true},
-			{"total s", true},
-			{"index MB", true},
-			{"truncated", true},
-		},
-	}
-	for _, i := range r.Ingest {
-		truncated := notApplicable
-		if i.Truncated != nil {
-			truncated = strconv.Itoa(*i.Truncated)
-		}
-		embed := notApplicable
-		if i.Embed != nil || i.Truncated != nil {
-			embed = seconds(i.Embed)
-		}
-		tokens := notApplicable // the chunker counts none, and nothing was embedded
-		if i.MeanTokens != nil {
-			tokens = number(i.MeanTokens, 1, 0)
-		}
-		t.Rows = append(t.Rows, []string{
-			i.Name, strconv.Itoa(i.Chunks), tokens, seconds(i.Chunk),
-			embed, seconds(i.Index), seconds(i.Total), megabytes(i.IndexBytes), truncated,
-		})
-	}
-	if len(r.Machines) > 1 {
-		t.Foot = "Times come from several machines and are not comparable: " + strings.Join(r.Machines, "; ") + "."
-	}
-	return t
-}
-
 func (r *Report) tuningTable(tu Tuning) Table {
 	t := Table{
 		Name:  "tuning",
@@ -350,6 +327,8 @@ func millis(v *float64) string {
 	switch {
 	case v == nil:
 		return unmeasured
+	case *v < 0.1:
+		return number(v, 1, 3)
 	case *v < 10:
 		return number(v, 1, 2)
 	case *v < 100:

@@ -1,0 +1,146 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"raglab/engine"
+	"raglab/internal/report"
+	"raglab/internal/stats"
+)
+
+// asking maps the kinds of stage that a question passes through to the part of its
+// latency that they are.
+var asking = map[string]string{"embed_questions": "embed", "search": "search", "fuse": "fuse", "rerank": "rerank"}
+
+// times are milliseconds by question.
+type times map[string]float64
+
+// latency sums, for each scored question, the time it spent in each stage, and in
+// each sort of them.
+func (c *collector) latency(row Row, scores *Scores) *report.Latency {
+	var whole []times
+	parts := map[string][]times{}
+	for _, s := range row.Ask {
+		m := c.measure(s)
+		if m == nil {
+			return nil
+		}
+		ms, ok := m.share(s, parts)
+		if !ok {
+			return nil
+		}
+		whole = append(whole, ms)
+	}
+	sums := summed(whole, scores.Questions)
+	if len(sums) == 0 {
+		return nil
+	}
+	out := &report.Latency{Percentiles: percentiles(sums), Parts: map[string]report.Percentiles{}}
+	for name, stages := range parts {
+		out.Parts[name] = percentiles(summed(stages, scores.Questions))
+	}
+	return out
+}
+
+// share gives each part the stage's times, and returns the whole of them. Text
+// handling, where it was measured, is a part of its own and none of the search.
+func (m *measurement) share(s *engine.Stage, parts map[string][]times) (times, bool) {
+	var whole, text times
+	if json.Unmarshal(m.values["latency_ms"], &whole) != nil {
+		return nil, false
+	}
+	name, own := asking[s.Kind.Name], whole
+	if raw, ok := m.values["text_ms"]; ok && json.Unmarshal(raw, &text) == nil {
+		parts["text"] = append(parts["text"], text)
+		own = make(times, len(whole))
+		for q, ms := range whole {
+			own[q] = ms - text[q]
+		}
+	}
+	parts[name] = append(parts[name], own)
+	return whole, true
+}
+
+// summed adds up each question's times; nil when one was not measured.
+func summed(stages []times, questions []QuestionScore) []float64 {
+	sums := make([]float64, len(questions))
+	for i, q := range questions {
+		for _, ms := range stages {
+			v, ok := ms[q.ID]
+			if !ok {
+				return nil
+			}
+			sums[i] += v
+		}
+	}
+	return sums
+}
+
+// percentiles are of at least one value.
+func percentiles(ms []float64) report.Percentiles {
+	p := stats.NearestRanks(ms, 50, 95)
+	return report.Percentiles{P50: p[0], P95: p[1]}
+}
+
+// termless counts the questions that a row's searches found no term in; of several
+// the most.
+func (c *collector) termless(row Row) int {
+	most := 0
+	for _, s := range row.Ask {
+		if m := c.measure(s); m != nil {
+			n, _ := m.number("empty_questions")
+			most = max(most, int(n))
+		}
+	}
+	return most
+}
+
+// termlessNotes says which searches were asked questions without a term.
+func (c *collector) termlessNotes(r *report.Report) {
+	var said []*engine.Stage
+	for _, row := range c.p.Rows {
+		for _, s := range row.Ask {
+			m := c.measure(s)
+			if m == nil || slices.Contains(said, s) {
+				continue
+			}
+			if n, _ := m.number("empty_questions"); n > 0 {
+				said = append(said, s)
+				r.Notes = append(r.Notes, fmt.Sprintf("%s: text handling leaves no term of %d of all questions, which find nothing there.", s.Address, int(n)))
+			}
+		}
+	}
+}
+
+// annRecall reads what checks of approximate indexes came to; of several the worst
+// at each rank, and nothing when one is unmeasured.
+func (c *collector) annRecall(checks []*engine.Stage) ([]report.ANNRecall, error) {
+	var worst []report.ANNRecall
+	for i, s := range checks {
+		raw, err := c.read(s, "ann_recall")
+		if err != nil || raw == nil {
+			return nil, err
+		}
+		found, err := ReadANNRecall(raw)
+		if err != nil {
+			return nil, err
+		}
+		at := make([]report.ANNRecall, len(found.At))
+		for j, a := range found.At {
+			at[j] = report.ANNRecall(a)
+		}
+		if i == 0 {
+			worst = at
+			continue
+		}
+		if len(at) != len(worst) {
+			return nil, nil
+		}
+		for j := range worst {
+			worst[j].Mean, worst[j].P5 = min(worst[j].Mean, at[j].Mean), min(worst[j].P5, at[j].P5)
+		}
+	}
+	return worst, nil
+}
