@@ -18,6 +18,7 @@ func drive(ctx context.Context, name string, args []string) error {
 		"score":       scoreDriver,
 		"tokens":      tokensDriver,
 		"embed":       embedDriver,
+		"postgres":    postgresDriver,
 	}
 	driver, ok := drivers[name]
 	if !ok {

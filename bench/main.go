@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"raglab/internal/pg/private"
 )
 
 // options are the flags.
@@ -29,6 +31,9 @@ type options struct {
 }
 
 func main() {
+	if private.IsSupervisor(os.Args) {
+		os.Exit(private.Supervise(os.Args))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if len(os.Args) > 2 && os.Args[1] == driverFlag {

@@ -7,6 +7,6 @@ func allRows() []row {
 		bm25Row(), millionRow(), exactRow(),
 		metricsRow(), pairedRow(),
 		tokensRow(), embedRow(1), embedRow(2),
-		quickstartRow(),
+		quickstartRow(), postgresRow(), crossRow(), seedRow(),
 	}
 }

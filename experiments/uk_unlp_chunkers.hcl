@@ -1,4 +1,4 @@
-experiment "uk_unlp" {
+experiment "uk_unlp_chunkers" {
   title = "Ukrainian rules of sport and leaflets of medicines: 1,121 pages, 461 questions by people"
 }
 
@@ -65,6 +65,6 @@ score {
   primary = "ndcg@10"
 }
 
-output "csv" { path = "../results/uk_unlp.csv" }
-output "json" { path = "../results/uk_unlp.json" }
-output "markdown" { path = "../results/uk_unlp.md" }
+output "csv" { path = "../results/uk_unlp_chunkers.csv" }
+output "json" { path = "../results/uk_unlp_chunkers.json" }
+output "markdown" { path = "../results/uk_unlp_chunkers.md" }
