@@ -97,6 +97,9 @@ func (db *DB) build(ctx context.Context, b *Building, ix Index, fill func(contex
 	if err := b.Exec(ctx, "create table "+b.Table+" "+ix.Definition); err != nil {
 		return Manifest{}, err
 	}
+	if err := b.Exec(ctx, "alter table "+b.Table+" set ("+untouched+")"); err != nil {
+		return Manifest{}, err
+	}
 	if err := fill(ctx, b); err != nil {
 		return Manifest{}, err
 	}
@@ -114,6 +117,11 @@ func (db *DB) build(ctx context.Context, b *Building, ix Index, fill func(contex
 	m.HeapBytes, m.IndexBytes = sizes.Heap, sizes.Index
 	return m, db.record(ctx, b.Tx, &m, ix.Params)
 }
+
+// untouched keeps vacuum from giving back the room at a table's end that COPY
+// left: a table that is never written to again needs none of its work, and is
+// known by its size.
+const untouched = "autovacuum_enabled = off, vacuum_truncate = off, toast.autovacuum_enabled = off, toast.vacuum_truncate = off"
 
 // record writes the manifest, and reads back what the server makes of it.
 func (db *DB) record(ctx context.Context, tx pgx.Tx, m *Manifest, params any) error {

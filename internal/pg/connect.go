@@ -227,24 +227,39 @@ func (db *DB) follow(ctx context.Context, config *pgx.ConnConfig) error {
 	return err
 }
 
-// connectPatiently connects, and waits for a server that is starting, or a private
-// one that is being started again.
-func (db *DB) connectPatiently(ctx context.Context) (*pgx.Conn, error) {
+// connectPatiently connects, and waits as [DB.Await] does.
+func (db *DB) connectPatiently(ctx context.Context) (conn *pgx.Conn, err error) {
+	err = db.patiently(ctx, func() error {
+		conn, err = db.connect(ctx)
+		return err
+	})
+	return conn, err
+}
+
+// Await returns when the server answers. It waits for one that is starting or
+// recovers from a crash, and for a private one that is being started again, half a
+// minute at most. It takes a connection of the pool.
+func (db *DB) Await(ctx context.Context) error {
+	return db.patiently(ctx, func() error { return db.pool.Ping(ctx) })
+}
+
+// patiently tries to connect until the server has started.
+func (db *DB) patiently(ctx context.Context, try func() error) error {
 	const patience = 30 * time.Second
 	deadline := time.Now().Add(patience)
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		conn, err := db.connect(ctx)
+		err := try()
 		if err == nil {
-			return conn, nil
+			return nil
 		}
 		wrapped := db.wrap(ctx, "connect to Postgres", err)
 		starting := serverCode(err) == codeStarting
 		if !starting && (db.lease == nil || !errors.Is(wrapped, ErrConnection)) || time.Now().After(deadline) {
-			return nil, wrapped
+			return wrapped
 		}
 		select {
 		case <-ctx.Done():
-			return nil, wrapped
+			return wrapped
 		case <-time.After(pause):
 		}
 	}

@@ -76,7 +76,8 @@ func scanManifest(row pgx.CollectableRow, rest ...any) (Manifest, error) {
 // Exists returns the manifests that there are for the keys, in one query, and
 // whether each table is still there with the sizes it was built with: a table that
 // was emptied, dropped or lost its index is told from one that is whole without
-// reading it. [DB.CheckRows] counts.
+// reading it, and so is one whose rows were changed or deleted, as long as the
+// server remembers that it was. [DB.CheckRows] counts.
 func (db *DB) Exists(ctx context.Context, keys []string) (map[string]Found, error) {
 	found, err := db.find(ctx, db.pool, keys)
 	return found, db.wrap(ctx, "look for index tables", err)
@@ -105,9 +106,9 @@ func (db *DB) find(ctx context.Context, q querier, keys []string) (map[string]Fo
 // when its table c was used.
 func (db *DB) findWhere(ctx context.Context, q querier, used, condition string, args ...any) (map[string]Found, error) {
 	sql := fmt.Sprintf(`
-		select %s, c.oid is not null, %s, %s, %s
+		select %s, c.oid is not null, %s, %s, %s, %s
 		from %s m left join pg_class c on c.oid = to_regclass(format('%%I.%%I', $1::text, m.table_name))
-		where %s`, manifestColumns, heapSize("c"), indexSize("c"), used, db.manifests(), condition)
+		where %s`, manifestColumns, heapSize("c"), indexSize("c"), writes("c"), used, db.manifests(), condition)
 	rows, err := q.Query(ctx, sql, append([]any{db.schema}, args...)...)
 	if err != nil {
 		return nil, err
@@ -115,17 +116,17 @@ func (db *DB) findWhere(ctx context.Context, q querier, used, condition string, 
 	byKey := map[string]Found{}
 	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {
 		var there bool
-		var heap, index int64
+		var heap, index, written int64
 		var usedAt time.Time
-		m, err := scanManifest(row, &there, &heap, &index, &usedAt)
-		byKey[m.Key] = Found{Manifest: m, Problem: m.problem(there, heap, index), UsedAt: usedAt}
+		m, err := scanManifest(row, &there, &heap, &index, &written, &usedAt)
+		byKey[m.Key] = Found{Manifest: m, Problem: m.problem(there, heap, index, written), UsedAt: usedAt}
 		return struct{}{}, err
 	})
 	return byKey, err
 }
 
 // problem compares what is there with what was built.
-func (m Manifest) problem(there bool, heap, index int64) string {
+func (m Manifest) problem(there bool, heap, index, written int64) string {
 	switch {
 	case !there:
 		return "its table was dropped"
@@ -137,6 +138,8 @@ func (m Manifest) problem(there bool, heap, index int64) string {
 		return "its index was dropped"
 	case index != m.IndexBytes:
 		return fmt.Sprintf("its index has %d bytes and was built with %d", index, m.IndexBytes)
+	case written > 0:
+		return fmt.Sprintf("%d of its rows were changed or deleted", written)
 	}
 	return ""
 }

@@ -26,6 +26,12 @@ func indexSize(class string) string {
 	return fmt.Sprintf("coalesce((select sum(pg_relation_size(i.indexrelid)) from pg_index i where i.indrelid = %s.oid), 0)::bigint", class)
 }
 
+// writes is SQL for how many rows of a row of pg_class were changed or deleted,
+// which a crash of the server makes it forget.
+func writes(class string) string {
+	return fmt.Sprintf("coalesce(pg_stat_get_tuples_updated(%[1]s.oid) + pg_stat_get_tuples_deleted(%[1]s.oid), 0)", class)
+}
+
 // querier is what a pool, a connection and a transaction have in common.
 type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
