@@ -21,10 +21,11 @@ func (e *encoder) EmbedPassages(ctx context.Context, texts []string, progress fu
 	if err != nil {
 		return nil, Stats{}, err
 	}
-	session, err := e.session(ctx, many)
+	session, release, err := e.session(ctx, many)
 	if err != nil {
 		return nil, Stats{}, err
 	}
+	defer release()
 	ids, stats, err := e.encode(tokens, model.passage, texts)
 	if err != nil {
 		return nil, stats, err
@@ -43,10 +44,11 @@ func (e *encoder) EmbedQuery(ctx context.Context, text string) ([]float32, error
 	if err != nil {
 		return nil, err
 	}
-	session, err := e.session(ctx, single)
+	session, release, err := e.session(ctx, single)
 	if err != nil {
 		return nil, err
 	}
+	defer release()
 	ids, _ := tokens.EncodeTruncated(nil, model.query+text, e.params.MaxTokens)
 	if len(ids) == 0 {
 		return nil, errNoTokens(text)

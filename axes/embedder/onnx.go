@@ -58,7 +58,7 @@ func ONNX() axes.Kind[Embedder] {
 }
 
 // encoder is the kind's instance. The tokenizer and each session are opened when
-// they are first needed, and kept.
+// they are needed. Sessions are closed when nobody has used them for a while.
 type encoder struct {
 	params  ONNXParams
 	threads int
@@ -67,7 +67,7 @@ type encoder struct {
 	mu       sync.Mutex // guards opening
 	model    *modelFiles
 	tokens   *tokenizer.Tokenizer
-	sessions [2]*onnx.Session
+	sessions [2]openSession
 }
 
 // The sessions of an encoder.
@@ -155,20 +155,29 @@ func (e *encoder) tokenizer(ctx context.Context) (*tokenizer.Tokenizer, *modelFi
 	return e.tokens, m, nil
 }
 
-// session returns one of the encoder's sessions.
-func (e *encoder) session(ctx context.Context, which int) (*onnx.Session, error) {
+// session returns one of the encoder's sessions, to be given back by release.
+func (e *encoder) session(ctx context.Context, which int) (session *onnx.Session, release func(), err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	m, err := e.files(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if e.threads == 1 && m.packed[many] == m.packed[single] {
 		which = many // the same thing
 	}
-	if e.sessions[which] != nil {
-		return e.sessions[which], nil
+	s := &e.sessions[which]
+	if s.Session == nil {
+		if s.Session, err = e.open(ctx, m, which); err != nil {
+			return nil, nil, err
+		}
 	}
+	s.users++
+	return s.Session, sync.OnceFunc(func() { e.giveBack(s) }), nil
+}
+
+// open opens a session. The caller holds the lock.
+func (e *encoder) open(ctx context.Context, m *modelFiles, which int) (*onnx.Session, error) {
 	path, err := m.graph(ctx, which)
 	if err != nil {
 		return nil, err
@@ -189,8 +198,7 @@ func (e *encoder) session(ctx context.Context, which int) (*onnx.Session, error)
 	if which == single {
 		o.Threads = e.threads
 	}
-	e.sessions[which], err = runtime.Open(path, o)
-	return e.sessions[which], err
+	return runtime.Open(path, o)
 }
 
 func (e *encoder) runtime(ctx context.Context) (*onnx.Runtime, error) {
@@ -210,11 +218,8 @@ func (e *encoder) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var errs []error
-	for i, s := range e.sessions {
-		if s != nil {
-			errs = append(errs, s.Close())
-			e.sessions[i] = nil
-		}
+	for i := range e.sessions {
+		errs = append(errs, e.sessions[i].close())
 	}
 	return errors.Join(errs...)
 }

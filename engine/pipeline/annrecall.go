@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -293,17 +292,9 @@ func allIn(found, exact []axes.Hit) bool {
 	return !slices.ContainsFunc(found, func(h axes.Hit) bool { return !have[h.Ordinal] })
 }
 
-func (x *exactTwin) open() error {
-	if x.index != nil {
-		return nil
+func (x *exactTwin) open() (err error) {
+	if x.index == nil {
+		x.index, err = openIndex(x.ctx, x.t, x.work.exact, nil)
 	}
-	raw, err := x.t.Bytes("index")
-	if err != nil {
-		return err
-	}
-	x.index, err = x.work.exact.Open(x.ctx, bytes.NewReader(raw), int64(len(raw)), nil)
-	if err != nil {
-		return fmt.Errorf("open exact index: %w", err)
-	}
-	return nil
+	return err
 }

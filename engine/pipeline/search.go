@@ -100,16 +100,30 @@ type openSearch struct {
 }
 
 func (w searchWork) open(ctx context.Context, t *engine.Task) (*openSearch, error) {
-	raw, err := t.Bytes("index")
+	clock, analyzer := clocked(w.analyzer)
+	index, err := openIndex(ctx, t, w.leaf, analyzer)
 	if err != nil {
 		return nil, err
 	}
-	clock, analyzer := clocked(w.analyzer)
-	index, err := w.leaf.Open(ctx, bytes.NewReader(raw), int64(len(raw)), analyzer)
+	return &openSearch{index, clock, w.depth, t}, nil
+}
+
+// openIndex opens the input index, read once and held once.
+func openIndex(ctx context.Context, t *engine.Task, leaf retriever.Leaf, analyzer text.Analyzer) (retriever.Searcher, error) {
+	r, err := t.Open("index")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }() // it was read only
+	index, err := leaf.Open(ctx, r, t.Size("index"), analyzer)
 	if err != nil {
 		return nil, fmt.Errorf("open index: %w", indexError(t, err))
 	}
-	return &openSearch{index, clock, w.depth, t}, nil
+	// The bytes are verified at their end.
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		return nil, errors.Join(err, index.Close())
+	}
+	return index, nil
 }
 
 // search asks one question, and tells how much of the time was text handling.
