@@ -32,6 +32,24 @@ func (k *Retriever) database(t *testing.T) *pg.DB {
 	return db
 }
 
+// content returns the rows of the index over a corpus where it lives in a store.
+func (k *Retriever) content(t *testing.T, c *Corpus) []byte {
+	t.Helper()
+	if _, ok := instance(t, k.Kind, k.Set, k.Env).(retriever.Resident); !ok {
+		return nil
+	}
+	name, err := k.database(t).Table(keyOf(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows string
+	err = k.database(t).Pool().QueryRow(t.Context(), "select string_agg(r::text, e'\\n' order by r::text collate \"C\") from "+name.Sanitize()+" r").Scan(&rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []byte(rows)
+}
+
 // drop drops the index over a corpus where it lives in a store.
 func (k *Retriever) drop(t *testing.T, c *Corpus) {
 	t.Helper()

@@ -35,9 +35,9 @@ type Retriever struct {
 	// computes in lower precision: hits that are no further apart may then change
 	// places.
 	Tolerance float64
-	// Golden has the digest of the index over the suite's own corpus and of some
-	// rankings by version; nil for a volatile kind. Rankings are left out without an
-	// oracle, their scores with a tolerance.
+	// Golden has the digest of the index over the suite's own corpus, with its rows
+	// where it lives in a store, and of some rankings by version; nil for a volatile
+	// kind. Rankings are left out without an oracle, their scores with a tolerance.
 	Golden map[string]string
 }
 
@@ -257,8 +257,9 @@ func (k *Retriever) testRebuild(t *testing.T) {
 	}
 	c := RandomCorpus(rand.New(rand.NewPCG(goldenSeed, 1)), 300, k.Dim)
 	first := k.build(t, c)
+	rows := k.content(t, c)
 	k.drop(t, c)
-	if !bytes.Equal(first, k.build(t, c)) {
+	if !bytes.Equal(first, k.build(t, c)) || !bytes.Equal(rows, k.content(t, c)) {
 		t.Error("the bytes differ")
 	}
 	s, r, rankings := k.open(t, first), rand.New(rand.NewPCG(goldenSeed, 2)), []byte(nil)
@@ -273,7 +274,7 @@ func (k *Retriever) testRebuild(t *testing.T) {
 			rankings = appendHits(rankings, hits)
 		}
 	}
-	golden(t, k.Kind.Meta, append(first, rankings...), k.Golden)
+	golden(t, k.Kind.Meta, slices.Concat(first, rows, rankings), k.Golden)
 }
 
 // testBroken opens an index cut off at every place and one with any byte

@@ -242,7 +242,7 @@ func (v *vectors) rows(ctx context.Context, corpus Corpus) (pgindex.Vectors, []i
 		}
 		directed, err := rows.Direction(rows.Row(i))
 		if err != nil {
-			return rows, nil, fmt.Errorf("chunk %d: %w", i, err)
+			return rows, nil, &ChunkError{i, err}
 		}
 		if directed || v.params.Distance != distanceCosine {
 			kept = append(kept, i)
@@ -307,13 +307,12 @@ func enough(db *pg.DB, memory int64) error {
 
 // settings are what the server builds with.
 func (b built) settings() map[string]string {
+	s := map[string]string{settingSample: smallSample}
 	if b.Index == indexExact {
-		return nil
+		return s
 	}
-	s := map[string]string{
-		"maintenance_work_mem":             b.Memory,
-		"max_parallel_maintenance_workers": strconv.Itoa(b.Workers),
-	}
+	s["maintenance_work_mem"] = b.Memory
+	s["max_parallel_maintenance_workers"] = strconv.Itoa(b.Workers)
 	if b.Rows >= parallelRows {
 		// Postgres looks at the size of the table, where long vectors are not.
 		s["min_parallel_table_scan_size"] = "0"

@@ -54,8 +54,11 @@ func openLeaf(t *testing.T, env axes.Env, kind string, set func(params any), c r
 }
 
 // TestPGVector_exactEqualsExact: all vectors compared in Postgres and in process
-// give the same chunks with the same scores to 1e-6. pgvector adds up in single
-// precision: chunks whose scores are closer than what that loses may change places.
+// give the same chunks in the same order, with the same scores to 1e-6. pgvector adds
+// up in single precision: chunks whose scores are closer than what that loses, 2e-7,
+// may change places. Over the whole data set, 461 questions of 2178 chunks, none of
+// the 13,830 places of rankings 30 deep differs, and of the 46,100 of those 100 deep
+// 9 do by cosine and 13 by inner product, with scores up to 1.2e-7 apart.
 func TestPGVector_exactEqualsExact(t *testing.T) {
 	t.Parallel()
 	for name, vectors := range map[string]func(*testing.T) (*axestest.Corpus, []axes.Query){
@@ -71,13 +74,16 @@ func TestPGVector_exactEqualsExact(t *testing.T) {
 					got := openLeaf(t, env, "pgvector", func(p any) {
 						p.(*retriever.PGVectorParams).Index, p.(*retriever.PGVectorParams).Distance = "exact", distance
 					}, c, nil)
-					swapped := 0
-					for _, q := range questions {
-						swapped += compareRankings(t, q, rank(t, want, q, c.Len()), rank(t, got, q, 100))
-					}
-					t.Logf("%d questions of %d chunks: %d of %d places have a chunk as near to 2e-7", len(questions), c.Len(), swapped, 100*len(questions))
-					if swapped > len(questions) {
-						t.Errorf("%d places differ", swapped)
+					for _, depth := range []int{10, 30, 100} {
+						swapped, places := 0, depth*len(questions)
+						for _, q := range questions {
+							swapped += compareRankings(t, q, rank(t, want, q, c.Len()), rank(t, got, q, depth))
+						}
+						t.Logf("%d questions of %d chunks: %d of %d places have a chunk as near to 2e-7", len(questions), c.Len(), swapped, places)
+						// A pair makes two, and may fall among the few first places.
+						if swapped > 2+places/1000 {
+							t.Errorf("%d of %d places differ", swapped, places)
+						}
 					}
 				})
 			}

@@ -3,6 +3,7 @@ package retriever
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -31,6 +32,19 @@ type Resident interface {
 // ErrGone says that the table of a resident index is not there, or not as it was
 // built. Searchers and Open return it wrapped.
 var ErrGone = errors.New("the index is gone from its store")
+
+// ChunkError says which chunk an index cannot hold.
+type ChunkError struct {
+	// Ordinal is the chunk's.
+	Ordinal int
+	// Err is what is wrong with it, and what to do.
+	Err error
+}
+
+func (e *ChunkError) Error() string { return fmt.Sprintf("chunk %d: %v", e.Ordinal, e.Err) }
+
+// Unwrap returns what is wrong.
+func (e *ChunkError) Unwrap() error { return e.Err }
 
 // Measures is what a build observed. It enters no key.
 type Measures struct {

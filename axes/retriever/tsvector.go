@@ -30,7 +30,7 @@ const mostRanked = ((1<<30-1)/32776 + 1) / 2
 type TSVectorParams struct {
 	Index         string `hcl:"index" default:"gin" enum:"gin|none" doc:"gin is an index from terms to chunks; none reads all chunks for each question. The hits are the same."`
 	Rank          string `hcl:"rank" at:"search" default:"ts_rank_cd" enum:"ts_rank_cd|ts_rank" doc:"Postgres's function that scores: ts_rank_cd by how dense the terms stand, ts_rank by how often."`
-	Normalization int    `hcl:"normalization" at:"search" default:"0" min:"0" max:"63" doc:"How a chunk's length counts: a sum of flags, see below."`
+	Normalization int    `hcl:"normalization" at:"search" default:"0" min:"0" max:"63" doc:"How a chunk's length counts: a sum of the flags above."`
 }
 
 var tsVector = axes.NeedsOf(axes.Define(axes.Meta{
@@ -45,15 +45,13 @@ them is no hit. A question without terms finds nothing.
 Scores are those of ts_rank_cd or ts_rank, single precision, with Postgres's default
 weights: every term has the weight D, which is 0.1. Of terms that are joined by or,
 ts_rank_cd makes a tenth for each occurrence in the chunk, whatever the term: without
-normalization long chunks and frequent words come first. The flags of normalization add
-up; they are applied in this order:
+normalization long chunks and frequent words come first.
 
-    1   divides by 1 + the logarithm of the length
-    2   divides by the length, the number of positions
-    4   divides by the mean harmonic distance between extents (ts_rank_cd only)
-    8   divides by the number of different terms
-    16  divides by 1 + the logarithm of that number
-    32  divides the rank by itself + 1
+The flags of normalization add up, and each divides the score, in this order: 1 by the
+logarithm of 1 + the chunk's length, which is its number of positions; 2 by that
+length; 4 by the mean harmonic distance between extents (ts_rank_cd only); 8 by the
+number of different terms; 16 by the logarithm of 1 + that number; 32 by the score
+itself + 1. Logarithms are to base 2, but that of flag 1 in ts_rank_cd is natural.
 
 Postgres's limits hold: terms over 2,046 bytes are left out and counted; of a term
 the first 255 positions in a chunk count; positions over 16,383 are that one; and a
@@ -89,18 +87,14 @@ func (l *texts) BuildAs(ctx context.Context, key string, corpus Corpus, analyzer
 	if err := context.Cause(ctx); err != nil {
 		return m, err
 	}
-	manifest, err := pgindex.NewManifest(l.kind, key, corpus.Len(), terms{l.params.Index})
-	if err != nil {
-		return m, err
-	}
 	db, err := l.database(ctx)
 	if err != nil {
 		return m, err
 	}
 	ix := pg.Index{
-		Key: key, Kind: l.kind, Params: manifest.Params,
+		Key: key, Kind: l.kind, Params: terms{l.params.Index},
 		Definition: "(id integer not null, lexemes tsvector not null)",
-		Settings:   map[string]string{"maintenance_work_mem": ginMemory},
+		Settings:   l.settings(),
 	}
 	err = build(ctx, db, ix, &m, func(ctx context.Context, b *pg.Building) error {
 		if err := copyTexts(ctx, b, &m, corpus, analyzer); err != nil {
@@ -115,7 +109,20 @@ func (l *texts) BuildAs(ctx context.Context, key string, corpus Corpus, analyzer
 	if err != nil {
 		return m, err
 	}
+	// Asked before, the corpus would have to be read once more to count its chunks.
+	manifest, err := pgindex.NewManifest(l.kind, key, corpus.Len(), terms{l.params.Index})
+	if err != nil {
+		return m, err
+	}
 	return m, manifest.Write(w)
+}
+
+// settings are what the server builds with.
+func (l *texts) settings() map[string]string {
+	if l.params.Index == indexGIN {
+		return map[string]string{"maintenance_work_mem": ginMemory}
+	}
+	return map[string]string{settingSample: smallSample}
 }
 
 // copyTexts copies the chunks' terms.
@@ -140,7 +147,7 @@ func copyTexts(ctx context.Context, b *pg.Building, m *Measures, corpus Corpus, 
 		m.Normalise += time.Since(began)
 		buf, field := pgindex.Begin(pgindex.AppendOrdinal(buf, n))
 		if buf, err = l.AppendVector(buf); err != nil {
-			return buf, fmt.Errorf("chunk %d: %w: take a chunker that limits the size, such as fixed", n, err)
+			return buf, &ChunkError{n, fmt.Errorf("%w: take a chunker that limits the size, such as fixed", err)}
 		}
 		pgindex.End(buf, field)
 		n++
@@ -166,12 +173,16 @@ func (l *texts) Open(ctx context.Context, r io.Reader, size int64, analyzer text
 	if err != nil {
 		return nil, err
 	}
-	statement := fmt.Sprintf("select id, %s(lexemes, $1::tsquery, %d)::float8 as score from %s where lexemes @@ $1::tsquery order by score desc, id limit $2",
-		l.params.Rank, l.params.Normalization, t.name)
 	return &textSearcher{
-		table: t, leaf: l, analyzer: analyzer, statement: statement, chunks: m.Chunks,
+		table: t, leaf: l, analyzer: analyzer, statement: l.searchStatement(t.name), chunks: m.Chunks,
 		lexemes: sync.Pool{New: func() any { return new(pgindex.Lexemes) }},
 	}, nil
+}
+
+// searchStatement returns ordinals and scores for a tsquery and a depth.
+func (l *texts) searchStatement(table string) string {
+	return fmt.Sprintf("select id, %s(lexemes, $1::tsquery, %d)::float8 as score from %s where lexemes @@ $1::tsquery order by score desc, id limit $2",
+		l.params.Rank, l.params.Normalization, table)
 }
 
 // textSearcher searches a table of terms.

@@ -200,3 +200,37 @@ func TestTSVector_brokenCorpus(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// onePass is a corpus that must be read before it is asked how large it is.
+type onePass struct {
+	memory
+	t      *testing.T
+	passes int
+}
+
+func (c *onePass) Len() int {
+	if c.passes == 0 {
+		c.t.Error("the chunks are counted, which takes a pass, before they are read")
+	}
+	return c.memory.Len()
+}
+
+func (c *onePass) Texts() iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for s, err := range c.memory.Texts() {
+			if !yield(s, err) {
+				return
+			}
+		}
+		c.passes++
+	}
+}
+
+func TestTSVector_readsTheCorpusOnce(t *testing.T) {
+	t.Parallel()
+	c := &onePass{memory: memory{texts: []string{"a b", "c"}}, t: t}
+	m, err := newTextLeaf(t, connected(t), nil).BuildAs(t.Context(), keyOf("once"), c, fields{}, io.Discard)
+	if err != nil || !m.Built || c.passes != 1 {
+		t.Errorf("%d passes, %+v, %v", c.passes, m, err)
+	}
+}

@@ -49,7 +49,7 @@ simple does it, and its parts are looked up.
 A word that is not found stays, in lower case; the share of such words is a
 measurement. A lemma is lower-cased and, if it is several words, taken apart by
 the same rules; its apostrophe is '. If the corpus has no language, the casing is
-that of the dictionary's.`,
+the dictionary's.`,
 }, newLemma), lemmaNeeds)
 
 func lemmaNeeds(p LemmaParams) axes.Needs {

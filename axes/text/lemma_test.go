@@ -97,6 +97,19 @@ func TestLemma(t *testing.T) {
 	})
 }
 
+// TestLemma_parameters records what the other parameters make of the sample.
+func TestLemma_parameters(t *testing.T) {
+	t.Parallel()
+	path := dictionaryFile(t, ownWords)
+	axestest.RunText(t, axestest.Text{
+		Kind: kind(t, "lemma"), Set: func(p any) {
+			l := p.(*text.LemmaParams)
+			l.File, l.Case, l.Joiners, l.Stop, l.MinLength = path, "lower", "-", []string{"є", "п’ять"}, 2
+		},
+		Golden: map[string]string{"1": "50f03d1fb33909cd"},
+	})
+}
+
 // TestLemma_published records what the dictionaries that raglab gets make of a
 // sample, each with its language's casing.
 func TestLemma_published(t *testing.T) {

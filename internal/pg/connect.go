@@ -229,7 +229,7 @@ func (db *DB) follow(ctx context.Context, config *pgx.ConnConfig) error {
 
 // connectPatiently connects, and waits as [DB.Await] does.
 func (db *DB) connectPatiently(ctx context.Context) (conn *pgx.Conn, err error) {
-	err = db.patiently(ctx, func() error {
+	err = db.patiently(ctx, "connect to Postgres", func() error {
 		conn, err = db.connect(ctx)
 		return err
 	})
@@ -238,13 +238,17 @@ func (db *DB) connectPatiently(ctx context.Context) (conn *pgx.Conn, err error) 
 
 // Await returns when the server answers. It waits for one that is starting or
 // recovers from a crash, and for a private one that is being started again, half a
-// minute at most. It takes a connection of the pool.
+// minute at most. That raglab's tables are gone is an [ErrNoTable]: only another DB
+// makes them again. It takes a connection of the pool.
 func (db *DB) Await(ctx context.Context) error {
-	return db.patiently(ctx, func() error { return db.pool.Ping(ctx) })
+	return db.patiently(ctx, "look at Postgres", func() error {
+		_, err := db.pool.Exec(ctx, "select from "+db.manifests()+" limit 0")
+		return err
+	})
 }
 
-// patiently tries to connect until the server has started.
-func (db *DB) patiently(ctx context.Context, try func() error) error {
+// patiently tries what needs a server until that has started.
+func (db *DB) patiently(ctx context.Context, op string, try func() error) error {
 	const patience = 30 * time.Second
 	deadline := time.Now().Add(patience)
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
@@ -252,7 +256,7 @@ func (db *DB) patiently(ctx context.Context, try func() error) error {
 		if err == nil {
 			return nil
 		}
-		wrapped := db.wrap(ctx, "connect to Postgres", err)
+		wrapped := db.wrap(ctx, op, err)
 		starting := serverCode(err) == codeStarting
 		if !starting && (db.lease == nil || !errors.Is(wrapped, ErrConnection)) || time.Now().After(deadline) {
 			return wrapped

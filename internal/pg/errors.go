@@ -98,7 +98,7 @@ func (r redactor) wrap(ctx context.Context, op string, err error) error {
 		e.cause, e.text = context.Cause(ctx), context.Cause(ctx).Error()
 	case isPg:
 		safe := r.server(pgErr)
-		e.cause, e.text = safe, serverText(safe)
+		e.cause, e.text = safe, serverText(safe)+remedies[kind]
 	case kind == nil && !hidden:
 		return fmt.Errorf("%s: %w", op, err)
 	case connecting:
@@ -110,6 +110,13 @@ func (r redactor) wrap(ctx context.Context, op string, err error) error {
 		e.text = e.Kind.Error() + ": " + e.text
 	}
 	return e
+}
+
+// remedies say what helps against what the server or its administrator decided.
+var remedies = map[error]string{
+	ErrStatementTimeout: ": have statement_timeout raised for the role, or raise it in the address, " +
+		"as by options='-c statement_timeout=0'",
+	ErrTooManyConnections: ": it has none to spare; max_connections in the store block bounds how many raglab takes",
 }
 
 // oneLine joins the lines of an error of connecting: what was tried, and how each

@@ -19,6 +19,12 @@ func through(db *pg.DB, port int) pg.Config {
 	}
 }
 
+// poolerOf runs a pooler before the server of a DB and returns its port.
+func poolerOf(t *testing.T, db *pg.DB, session, named bool) int {
+	t.Helper()
+	return pgtest.Pooler(t, &db.Pool().Config().ConnConfig.Config, session, named)
+}
+
 // requireTransactionPooler connects through one and sees what works and what says
 // why it does not.
 func requireTransactionPooler(t *testing.T, c pg.Config, name string) {
@@ -56,8 +62,7 @@ func TestPooler_transactionModeIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := pgtest.Connect(t)
-			p := startPooler(t, db, false, named)
-			requireTransactionPooler(t, through(db, p.port), name)
+			requireTransactionPooler(t, through(db, poolerOf(t, db, false, named)), name)
 		})
 	}
 }
@@ -65,8 +70,7 @@ func TestPooler_transactionModeIsNamed(t *testing.T) {
 func TestPooler_sessionModeWorks(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Connect(t)
-	p := startPooler(t, db, true, true)
-	requireSessionPooler(t, through(db, p.port))
+	requireSessionPooler(t, through(db, poolerOf(t, db, true, true)))
 }
 
 func requireSessionPooler(t *testing.T, c pg.Config) {

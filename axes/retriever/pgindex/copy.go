@@ -6,9 +6,7 @@ package pgindex
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"io"
-	"strings"
 	"sync"
 
 	"raglab/internal/pg"
@@ -27,13 +25,12 @@ const copyHeader = "PGCOPY\n\xff\r\n\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x
 // but never after Copy has returned. Its error is returned as it is.
 func Copy(ctx context.Context, b *pg.Building, columns []string, next func(buf []byte) ([]byte, error)) (int64, error) {
 	r := &copyReader{ctx: ctx, columns: len(columns), next: next, buf: []byte(copyHeader)}
-	sql := fmt.Sprintf("copy %s (%s) from stdin (format binary)", b.Table, strings.Join(columns, ", "))
-	tag, err := b.Tx.Conn().PgConn().CopyFrom(ctx, r, sql)
+	n, err := b.CopyBinary(ctx, columns, r)
 	if failed := r.close(); failed != nil {
 		// The server only says that the copy was given up.
 		return 0, failed
 	}
-	return tag.RowsAffected(), err
+	return n, err
 }
 
 // copyReader makes rows as they are read.

@@ -77,3 +77,51 @@ func TestCopy_cutConnection(t *testing.T) {
 		t.Errorf("%d rows were made for nobody", n)
 	}
 }
+
+// TestCopy_freezes: nobody who reads the rows has to write that they are valid. The
+// build's analyze counts pages of such rows.
+func TestCopy_freezes(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Connect(t)
+	n := 0
+	err := copyInto(t, t.Context(), db, "a", func(buf []byte) ([]byte, error) {
+		if n++; n > 10_000 {
+			return buf, io.EOF
+		}
+		return AppendOrdinal(buf, n), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := db.Table(strings.Repeat("a", 64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var used, frozen int
+	sql := "select count(distinct (ctid::text::point)[0]), (select relallvisible from pg_class where oid = $1::text::regclass) from " + table.Sanitize()
+	if err := db.Pool().QueryRow(t.Context(), sql, table.Sanitize()).Scan(&used, &frozen); err != nil || used < 10 || frozen != used {
+		t.Errorf("%d of %d pages with rows are frozen, %v", frozen, used, err)
+	}
+}
+
+// TestCopy_isCounted: the manifest's rows are those that were copied.
+func TestCopy_isCounted(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Connect(t)
+	for key, rows := range map[string]int{"a": 0, "b": 1, "c": 50_000} {
+		n := 0
+		err := copyInto(t, t.Context(), db, key, func(buf []byte) ([]byte, error) {
+			if n++; n > rows {
+				return buf, io.EOF
+			}
+			return AppendOrdinal(buf, n), nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := db.Exists(t.Context(), []string{strings.Repeat(key, 64)})
+		if err != nil || found[strings.Repeat(key, 64)].Rows != int64(rows) {
+			t.Errorf("%d rows: %+v, %v", rows, found, err)
+		}
+	}
+}

@@ -2,10 +2,8 @@ package pgindex
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"unicode/utf8"
 )
 
@@ -39,6 +37,7 @@ type Lexemes struct {
 	next  []int32 // for each place in the text, the next one of the same term, or 0
 	table []int32 // a hash table: indexes of terms from 1, 0 where there is none
 	clean []byte
+	order ordering
 }
 
 // term is a term and the places in the text where it is first and last. Its first
@@ -155,18 +154,11 @@ func (l *Lexemes) lexeme(term []byte) []byte {
 // AppendVector appends the text's tsvector in the form that its type receives: the
 // number of lexemes, then for each, in the order of their bytes, the lexeme with a
 // NUL, the number of positions, and the positions. The error is a [*LimitError].
-// The text must be [Lexemes.Reset] after that.
 func (l *Lexemes) AppendVector(buf []byte) ([]byte, error) {
-	slices.SortFunc(l.terms, func(a, b term) int {
-		if c := cmp.Compare(a.prefix, b.prefix); c != 0 {
-			return c
-		}
-		return bytes.Compare(l.term(&a), l.term(&b)) // neither holds a NUL
-	})
 	buf = binary.BigEndian.AppendUint32(buf, uint32(len(l.terms)))
 	size := 0
-	for i := range l.terms {
-		t := &l.terms[i]
+	for _, k := range l.order.sort(l) {
+		t := &l.terms[k.term]
 		var positions int
 		buf, positions = l.appendLexeme(buf, t)
 		size += int(t.length)

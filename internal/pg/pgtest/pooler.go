@@ -1,4 +1,4 @@
-package pg_test
+package pgtest
 
 import (
 	"context"
@@ -10,18 +10,15 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
-
-	"raglab/internal/pg"
 )
 
 // pooler stands between clients and a server as PgBouncer does: clients talk to it,
 // and it lends them the server's connections, the one given back last first.
 type pooler struct {
-	t       *testing.T
+	t       testing.TB
 	config  *pgconn.Config
-	session bool // a client keeps its connection until it leaves
-	named   bool // it refuses parameters as PgBouncer does
-	port    int
+	session bool
+	named   bool
 
 	mu   sync.Mutex
 	idle []*serverConn
@@ -34,15 +31,17 @@ type serverConn struct {
 	frontend *pgproto3.Frontend
 }
 
-// startPooler runs a pooler before the server of a DB until the test ends.
-func startPooler(t *testing.T, db *pg.DB, session, named bool) *pooler {
+// Pooler runs a connection pooler on 127.0.0.1 before a server until the test ends,
+// and returns its port. With session a client keeps its connection until it leaves,
+// else until its transaction ends. With named it refuses parameters as PgBouncer
+// does.
+func Pooler(t testing.TB, server *pgconn.Config, session, named bool) (port int) {
 	t.Helper()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := db.Pool().Config().ConnConfig.Config
-	p := &pooler{t: t, config: &config, session: session, named: named, port: listener.Addr().(*net.TCPAddr).Port}
+	p := &pooler{t: t, config: server, session: session, named: named}
 	var clients sync.WaitGroup
 	clients.Go(func() {
 		for {
@@ -62,7 +61,7 @@ func startPooler(t *testing.T, db *pg.DB, session, named bool) *pooler {
 		p.mu.Unlock()
 		clients.Wait()
 	})
-	return p
+	return listener.Addr().(*net.TCPAddr).Port
 }
 
 // lend returns a connection of the server.
