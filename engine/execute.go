@@ -71,7 +71,7 @@ func (r *runner) runTask(ctx context.Context, j *job) {
 		r.events <- Event{Type: EventStart, Time: started, Stage: j.stage, Key: j.key, Reason: j.reason, Attempt: j.attempt}
 	}
 	cpu := processCPU()
-	if j.err = guarded(func() error { return j.stage.Kind.Run(ctx, t) }); j.err != nil {
+	if j.err = guarded(func() error { return r.runKind(ctx, j, t) }); j.err != nil {
 		r.diagnose(ctx, j)
 		return
 	}
@@ -98,6 +98,17 @@ func (r *runner) runTask(ctx context.Context, j *job) {
 	// All outputs are in the store: what the stage has finished is kept, even
 	// when the apply was told to stop meanwhile.
 	j.err = r.record(context.WithoutCancel(ctx), j, t, started)
+}
+
+// runKind calls the stage's function, under the lease of its key. A stage that is
+// forced to run must not find what it left outside the cache the last time.
+func (r *runner) runKind(ctx context.Context, j *job, t *Task) error {
+	if in := j.stage.Residence; in != nil && r.forced(j.stage) {
+		if err := in.Remove(ctx, j.key); err != nil {
+			return fmt.Errorf("remove the table that is to be made again: %w", err)
+		}
+	}
+	return j.stage.Kind.Run(ctx, t)
 }
 
 // diagnose looks at why a task failed: it was told to stop, its lease was taken

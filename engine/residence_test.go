@@ -23,6 +23,9 @@ type shelf struct {
 	// leaky forgets at once.
 	leaky bool
 	puts  int
+	// removed counts removals; stuck, when set, is what the nth fails with.
+	removed int
+	stuck   func(nth int) error
 }
 
 func newShelf() *shelf { return &shelf{holds: map[cache.Key]string{}} }
@@ -41,6 +44,19 @@ func (s *shelf) Whole(_ context.Context, keys []cache.Key) (map[cache.Key]string
 		}
 	}
 	return maps.Clone(s.holds), nil
+}
+
+func (s *shelf) Remove(_ context.Context, k cache.Key) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.removed++
+	if s.stuck != nil {
+		if err := s.stuck(s.removed); err != nil {
+			return err
+		}
+	}
+	delete(s.holds, k)
+	return nil
 }
 
 // put puts something on the shelf as the nth.

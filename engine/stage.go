@@ -45,6 +45,10 @@ type Residence interface {
 	// there. It writes nothing. ErrNotAsked means that nobody can tell without
 	// starting or reaching something that is not there now.
 	Whole(ctx context.Context, keys []cache.Key) (map[cache.Key]string, error)
+	// Remove takes away what a key names, whole or not; nothing there is no error.
+	// A stage that is forced to run would keep what it finds. What may pass is
+	// marked by [Transient].
+	Remove(ctx context.Context, key cache.Key) error
 }
 
 // ErrNotAsked says that a residence cannot be looked at just now, as that of a

@@ -194,10 +194,18 @@ func (a *applyArgs) once(ctx context.Context, t terminal, view applyView, s *wor
 		debug.SetGCPercent(runningGC)
 	}
 	view.begin(s, plan)
+	told := make(chan struct{})
+	untold := context.AfterFunc(ctx, func() {
+		defer close(told)
+		view.interrupted()
+	})
 	out, err := s.Apply(ctx, plan, workspace.ApplyOptions{
 		FailFast: a.failFast, LockTimeout: a.lockTimeout, Verify: a.verify,
 		Reason: "raglab " + strings.Join(os.Args[1:], " "), Events: view.event,
 	})
+	if !untold() {
+		<-told
+	}
 	view.end(out)
 	if out != nil && err != nil {
 		t.warn(err.Error())

@@ -99,6 +99,12 @@ func (v *applyPlain) event(e engine.Event) {
 	}
 }
 
+func (v *applyPlain) interrupted() {
+	v.Lock()
+	defer v.Unlock()
+	v.applyHuman.interrupted()
+}
+
 // errored says that a stage failed, and the beginning of why when that is new:
 // the rest stands at the end.
 func (v *applyPlain) errored(e engine.Event) {

@@ -121,6 +121,12 @@ func (v *applyTTY) event(e engine.Event) {
 	}
 }
 
+func (v *applyTTY) interrupted() {
+	v.Lock()
+	defer v.Unlock()
+	v.notes = append(v.notes, stopping)
+}
+
 func (v *applyTTY) end(out *engine.Outcomes) {
 	close(v.done)
 	<-v.ended

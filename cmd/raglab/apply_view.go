@@ -17,6 +17,8 @@ import (
 type applyView interface {
 	begin(s *workspace.Session, p *engine.Plan)
 	event(e engine.Event)
+	// interrupted is called at the first interrupt, from any goroutine.
+	interrupted()
 	// end is called once no more events come; the outcomes may be nil.
 	end(out *engine.Outcomes)
 	results(r *report.Report, written []writtenOutput, complete bool)
@@ -218,6 +220,11 @@ func (v applyHuman) outcome(out *engine.Outcomes) {
 	fmt.Fprintln(v.err)
 }
 
+// stopping is what a person is told who waits for the end after an interrupt.
+const stopping = "Interrupted: stages that run come to an end; interrupt again to stop at once."
+
+func (v applyHuman) interrupted() { fmt.Fprintln(v.err, stopping) }
+
 // applyQuiet shows results and failures only.
 type applyQuiet struct{ applyHuman }
 
@@ -259,6 +266,8 @@ func (v *applyJSON) event(e engine.Event) {
 	}
 	v.emit(string(e.Type), eventText(e), args...)
 }
+
+func (*applyJSON) interrupted() {}
 
 func (v *applyJSON) end(*engine.Outcomes) {}
 

@@ -53,18 +53,22 @@ func startProgram(work, dir string, args ...string) *program {
 	return p
 }
 
-// await waits until standard error holds a text.
-func (p *program) await(text string) error {
+// await waits until standard error holds a text, awaitOut until standard output
+// does.
+func (p *program) await(text string) error    { return p.awaitIn(&p.err, text) }
+func (p *program) awaitOut(text string) error { return p.awaitIn(&p.out, text) }
+
+func (p *program) awaitIn(w *watched, text string) error {
 	deadline := time.After(30 * time.Second)
-	for !strings.Contains(p.err.String(), text) {
+	for !strings.Contains(w.String(), text) {
 		select {
-		case <-p.err.changed:
+		case <-w.changed:
 		case <-p.ended:
-			if !strings.Contains(p.err.String(), text) {
-				return fmt.Errorf("ended without saying %q:\n%s", text, p.err.String())
+			if !strings.Contains(w.String(), text) {
+				return fmt.Errorf("ended without saying %q:\n%s", text, w.String())
 			}
 		case <-deadline:
-			return fmt.Errorf("does not say %q:\n%s", text, p.err.String())
+			return fmt.Errorf("does not say %q:\n%s", text, w.String())
 		}
 	}
 	return nil

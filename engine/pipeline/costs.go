@@ -230,6 +230,17 @@ func (c *collector) indexCost(out *report.Ingest, index *engine.Stage) {
 		}
 	}
 	_ = json.Unmarshal(m.values["server"], &out.Server) // none in this process
+	out.Words, out.UnknownWords, out.TextBytes = whole[int](m, "words"), whole[int](m, "unknown_words"), whole[int64](m, "text_bytes")
+}
+
+// whole is a measured whole number; nil when it was not measured.
+func whole[T int | int64](m *measurement, name string) *T {
+	v, ok := m.number(name)
+	if !ok {
+		return nil
+	}
+	n := T(v)
+	return &n
 }
 
 // sum adds up what stages measured.

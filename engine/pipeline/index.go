@@ -51,7 +51,7 @@ func runIndex(ctx context.Context, t *engine.Task) error {
 		}
 	}
 	if err := w.build(ctx, t, corpus); err != nil {
-		return fmt.Errorf("build index: %w", passing(cmp.Or(corpus.err, err)))
+		return fmt.Errorf("build index: %w", passing(corpus.named(cmp.Or(corpus.err, err))))
 	}
 	table, err := corpus.table()
 	if err != nil {
@@ -119,12 +119,13 @@ func buildResident(ctx context.Context, t *engine.Task, leaf retriever.Resident,
 	return nil
 }
 
-// passing marks what failed in a database and may succeed later as it is, and what
-// a parameter must change.
+// passing marks what failed in a database and may succeed later as it is, as where
+// raglab's schema was dropped, which the next attempt makes again, and what a
+// parameter must change.
 func passing(err error) error {
 	var p *param.Error
 	switch {
-	case pg.IsTransient(err):
+	case pg.IsTransient(err), errors.Is(err, pg.ErrNoTable):
 		return engine.Transient(err)
 	case errors.As(err, &p):
 		return &engine.InputError{Err: err}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -52,6 +53,27 @@ func (c *indexCorpus) Texts() iter.Seq2[string, error] {
 // Vectors implements [retriever.Corpus].
 func (c *indexCorpus) Vectors() ([]float32, int) { return c.rows, c.dim }
 
+// named says of a chunk that an index cannot hold which document it is of: leaves
+// know ordinals alone.
+func (c *indexCorpus) named(err error) error {
+	chunk, ok := errors.AsType[*retriever.ChunkError](err)
+	if !ok {
+		return err
+	}
+	tab, failed := c.table()
+	if failed != nil {
+		return err
+	}
+	n := chunk.Ordinal
+	for _, doc := range c.order {
+		if n < tab.counts[doc] {
+			return fmt.Errorf("chunk %s: %w", artifact.ChunkName(doc, n), chunk.Err)
+		}
+		n -= tab.counts[doc]
+	}
+	return err
+}
+
 // table lists the chunks, which takes a pass over them unless there was one.
 func (c *indexCorpus) table() (*table, error) {
 	if c.tab != nil {
@@ -89,14 +111,14 @@ func (c *indexCorpus) chunks() iter.Seq2[axes.Chunk, error] {
 	}
 }
 
-// loadVectors brings the shards' vectors into corpus order.
+// loadVectors brings the shards' vectors into corpus order, one shard at a time:
+// with all of them held beside what they become, the corpus would be there twice.
 func (c *indexCorpus) loadVectors() error {
 	tab, err := c.table()
 	if err != nil {
 		return err
 	}
-	shards := make([]artifact.Matrix, c.shards)
-	for i := range shards {
+	for i := range c.shards {
 		m, err := readMatrix(c.t, shardName("vectors", i))
 		if err != nil {
 			return err
@@ -104,19 +126,27 @@ func (c *indexCorpus) loadVectors() error {
 		if m.Rows != tab.perShard[i] {
 			return fmt.Errorf("shard %d: %d chunks have %d vectors", i, tab.perShard[i], m.Rows)
 		}
-		if m.Rows > 0 {
-			if c.dim > 0 && m.Dim != c.dim {
-				return fmt.Errorf("shard %d: vectors of %d numbers among vectors of %d", i, m.Dim, c.dim)
-			}
-			c.dim = m.Dim
+		if m.Rows == 0 {
+			continue
 		}
-		shards[i] = m
-	}
-	c.rows = make([]float32, 0, tab.chunks*c.dim)
-	next := make([]int, c.shards)
-	for _, s := range tab.shardOf {
-		c.rows = append(c.rows, shards[s].Row(next[s])...)
-		next[s]++
+		if c.dim == 0 {
+			c.dim, c.rows = m.Dim, make([]float32, tab.chunks*m.Dim)
+		}
+		if m.Dim != c.dim {
+			return fmt.Errorf("shard %d: vectors of %d numbers among vectors of %d", i, m.Dim, c.dim)
+		}
+		c.place(m, uint8(i), tab)
 	}
 	return nil
+}
+
+// place copies a shard's vectors to where its chunks are.
+func (c *indexCorpus) place(m artifact.Matrix, shard uint8, tab *table) {
+	next := 0
+	for ordinal, s := range tab.shardOf {
+		if s == shard {
+			copy(c.rows[ordinal*c.dim:(ordinal+1)*c.dim], m.Row(next))
+			next++
+		}
+	}
 }

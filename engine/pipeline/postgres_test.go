@@ -48,6 +48,10 @@ func (t tablesOf) Whole(ctx context.Context, keys []cache.Key) (map[cache.Key]st
 	return whole, nil
 }
 
+func (t tablesOf) Remove(ctx context.Context, k cache.Key) error {
+	return t.db.Drop(ctx, []string{k.String()})
+}
+
 // leafOf makes a leaf of a kind, with parameters as set changes them.
 func leafOf(t *testing.T, db *pg.DB, name string, set func(params any)) retriever.Leaf {
 	t.Helper()

@@ -47,6 +47,13 @@ func (s *shop) Whole(context.Context, []cache.Key) (map[cache.Key]string, error)
 	return whole, nil
 }
 
+func (s *shop) Remove(_ context.Context, k cache.Key) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.tables, k.String())
+	return nil
+}
+
 func (s *shop) empty() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -28,6 +28,8 @@ type Database struct {
 	turn chan struct{}
 	// connected may start a server and make its schema; looked does neither.
 	connected, looked *pg.DB
+	// left are connections whose schema somebody dropped; others may still use them.
+	left []*pg.DB
 	// unreachable is why a named server could not be looked at.
 	unreachable error
 }
@@ -94,8 +96,37 @@ func (d *Database) give() { <-d.turn }
 
 // Connect connects the first time, and gives everybody the same DB, which is not
 // theirs to close. It gets the programs of raglab's own server, starts it, and
-// makes its schema, whatever is not there yet.
+// makes its schema, whatever is not there yet, or no more. A server that recovers
+// from a crash is waited for, so that a stage that lost its connection is not run
+// in vain.
 func (d *Database) Connect(ctx context.Context) (*pg.DB, error) {
+	db, err := d.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err = db.Await(ctx); !errors.Is(err, pg.ErrNoTable) {
+		return db, err
+	}
+	if err := d.leave(ctx, db); err != nil {
+		return nil, err
+	}
+	return d.connect(ctx)
+}
+
+// leave has the next connect anew, unless another did it.
+func (d *Database) leave(ctx context.Context, db *pg.DB) error {
+	if err := d.take(ctx); err != nil {
+		return err
+	}
+	defer d.give()
+	if d.connected == db {
+		d.left, d.connected = append(d.left, db), nil
+	}
+	return nil
+}
+
+// connect is Connect for the first time.
+func (d *Database) connect(ctx context.Context) (*pg.DB, error) {
 	if err := d.take(ctx); err != nil {
 		return nil, err
 	}
@@ -169,18 +200,21 @@ func (d *Database) Look(ctx context.Context) (*pg.DB, error) {
 func (d *Database) Close() error {
 	d.turn <- struct{}{}
 	defer d.give()
-	for _, db := range []*pg.DB{d.connected, d.looked} {
+	for _, db := range append(d.left, d.connected, d.looked) {
 		if db != nil {
 			db.Close()
 		}
 	}
-	d.connected, d.looked = nil, nil
+	d.connected, d.looked, d.left = nil, nil, nil
 	return nil
 }
 
 // Whole implements [engine.Residence].
 func (d *Database) Whole(ctx context.Context, keys []cache.Key) (map[cache.Key]string, error) {
 	found, err := d.find(ctx, keys)
+	if errors.Is(err, pg.ErrNoTable) {
+		found, err = nil, nil // somebody dropped the schema: nothing is there
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -196,6 +230,19 @@ func (d *Database) Whole(ctx context.Context, keys []cache.Key) (map[cache.Key]s
 		wrong[k] = f.Problem
 	}
 	return wrong, nil
+}
+
+// Remove implements [engine.Residence].
+func (d *Database) Remove(ctx context.Context, key cache.Key) error {
+	db, err := d.Connect(ctx)
+	if err == nil {
+		err = db.Drop(ctx, []string{key.String()})
+	}
+	// A schema that was dropped meanwhile is made by the next to connect.
+	if pg.IsTransient(err) || errors.Is(err, pg.ErrNoTable) {
+		return engine.Transient(err)
+	}
+	return err
 }
 
 // notAsked is an [engine.ErrNotAsked] that says why.
@@ -237,7 +284,10 @@ func (d *Database) find(ctx context.Context, keys []cache.Key) (map[string]pg.Fo
 		return nil, err
 	}
 	if keys == nil {
-		return db.All(ctx)
+		// It waits for whoever has locked a table; a plan does not.
+		timed, cancel := context.WithTimeoutCause(ctx, lookTimeout, errNoAnswer)
+		defer cancel()
+		return db.All(timed)
 	}
 	texts := make([]string, len(keys))
 	for i, k := range keys {

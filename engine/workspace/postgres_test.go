@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/jackc/pgx/v5"
 
 	"raglab/cache"
 	"raglab/engine"
@@ -147,6 +148,32 @@ func TestDatabase_wholeTellsWhatBecameOfTables(t *testing.T) {
 	}
 }
 
+func TestDatabase_planDoesNotWaitForALock(t *testing.T) {
+	t.Parallel()
+	d := database(t, t.TempDir(), named(t), nil)
+	db, err := d.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ix := pg.Index{Key: strings.Repeat("ab", 32), Kind: "test", Definition: "(id integer)"}
+	m, _, err := db.Build(t.Context(), ix, func(context.Context, *pg.Building) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.Pool().Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
+	if _, err := tx.Exec(t.Context(), "lock table "+pgx.Identifier{db.Schema(), m.Table}.Sanitize()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.Whole(t.Context(), nil)
+	if !errors.Is(err, engine.ErrNotAsked) || !strings.Contains(err.Error(), "did not answer") {
+		t.Errorf("%v, want that it was not asked since it did not answer", err)
+	}
+}
+
 func TestDatabase_connectsOnceForAll(t *testing.T) {
 	t.Parallel()
 	d := database(t, t.TempDir(), named(t), nil)
@@ -227,5 +254,80 @@ func TestStore_comesBeforeTheVariable(t *testing.T) {
 	}
 	if d := database(t, t.TempDir(), "", withStore(t, `store "postgres" { max_connections = 3 }`)); !d.Own() {
 		t.Errorf("the server is that of %s", d.Origin())
+	}
+}
+
+// A schema that somebody drops while raglab works is made again, and what was there
+// is gone, not a failure.
+func TestDatabase_schemaDroppedMeanwhile(t *testing.T) {
+	t.Parallel()
+	dsn := named(t)
+	planner, runner := database(t, t.TempDir(), dsn, nil), database(t, t.TempDir(), dsn, nil)
+	first, err := runner.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := cache.Key(cache.DigestOf([]byte("index")))
+	ix := pg.Index{Key: key.String(), Kind: "test", Definition: "(id integer)", Params: struct{}{}}
+	build := func(ctx context.Context, b *pg.Building) error {
+		return b.Exec(ctx, "insert into "+b.Table+" select generate_series(1, 1000)")
+	}
+	if _, _, err := first.Build(t.Context(), ix, build); err != nil {
+		t.Fatal(err)
+	}
+	if wrong, err := planner.Whole(t.Context(), nil); err != nil || len(wrong) != 1 {
+		t.Fatalf("%v, %v", wrong, err)
+	}
+	if _, err := first.Pool().Exec(t.Context(), "drop schema raglab cascade"); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []*workspace.Database{planner, runner} {
+		if wrong, err := d.Whole(t.Context(), nil); err != nil || len(wrong) != 0 {
+			t.Errorf("%v, %v", wrong, err)
+		}
+	}
+	if err := first.Await(t.Context()); !errors.Is(err, pg.ErrNoTable) {
+		t.Errorf("%v", err)
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			db, err := runner.Connect(t.Context())
+			if err != nil || db == first {
+				t.Errorf("%v; the same as before: %v", err, db == first)
+			} else if _, _, err := db.Build(t.Context(), ix, build); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if wrong, err := planner.Whole(t.Context(), nil); err != nil || len(wrong) != 1 {
+		t.Errorf("%v, %v", wrong, err)
+	}
+}
+
+func TestDatabase_removes(t *testing.T) {
+	t.Parallel()
+	d := database(t, t.TempDir(), named(t), nil)
+	db, err := d.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := cache.Key(cache.DigestOf([]byte("index")))
+	ix := pg.Index{Key: key.String(), Kind: "test", Definition: "(id integer)", Params: struct{}{}}
+	for range 2 {
+		_, built, err := db.Build(t.Context(), ix, func(context.Context, *pg.Building) error { return nil })
+		if err != nil || !built {
+			t.Fatalf("built %v, %v", built, err)
+		}
+		for range 2 { // what is not there is removed
+			if err := d.Remove(t.Context(), key); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	gone := database(t, t.TempDir(), "postgres://anna:S3CRET@127.0.0.1:9/raglab", nil)
+	if err := gone.Remove(t.Context(), key); !engine.IsTransient(err) || strings.Contains(err.Error(), "S3CRET") {
+		t.Errorf("%v", err)
 	}
 }

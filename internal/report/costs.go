@@ -131,6 +131,13 @@ var ingestColumns = []ingestColumn{
 	{Column{"ms/doc", true}, func(i *Ingest) string {
 		return orNone(i.NormalisePerDocument, millis(i.NormalisePerDocument))
 	}},
+	{Column{"unknown", true}, func(i *Ingest) string {
+		if i.Words == nil || i.UnknownWords == nil || *i.Words == 0 {
+			return notApplicable
+		}
+		return fmt.Sprintf("%.1f %%", 100*float64(*i.UnknownWords)/float64(*i.Words))
+	}},
+	{Column{"text MB", true}, func(i *Ingest) string { return orNone(i.TextBytes, megabytes(i.TextBytes)) }},
 	{Column{"copy s", true}, func(i *Ingest) string { return orNone(i.Copy, seconds(i.Copy)) }},
 	{Column{"build s", true}, func(i *Ingest) string { return seconds(i.Build) }},
 	{Column{"total s", true}, func(i *Ingest) string { return seconds(i.Total) }},
@@ -168,6 +175,9 @@ func (r *Report) ingestTable() Table {
 		for i := range t.Rows {
 			t.Rows[i] = append(t.Rows[i], cells[i])
 		}
+	}
+	if slices.ContainsFunc(r.Ingest, func(i Ingest) bool { return i.Words != nil }) {
+		t.Note = "Unknown is the share of the words that the dictionary of the text handling does not have, which stay as they are; text MB is what it takes in memory."
 	}
 	if len(r.Machines) > 1 {
 		t.Foot = "Times come from several machines and are not comparable: " + strings.Join(r.Machines, "; ") + "."

@@ -194,10 +194,16 @@ type Ingest struct {
 	Normalise *float64 `json:"normalise_seconds,omitempty"`
 	// NormalisePerDocument is in milliseconds.
 	NormalisePerDocument *float64 `json:"normalise_ms_per_document,omitempty"`
-	Copy                 *float64 `json:"copy_seconds,omitempty"`
-	Build                *float64 `json:"build_seconds"`
-	Total                *float64 `json:"total_seconds"`
-	IndexBytes           *int64   `json:"index_bytes"`
+	// Words are those of the texts, of which a dictionary does not have UnknownWords,
+	// which stay as they are; TextBytes is what it takes in memory. Null for text
+	// handling without one.
+	Words        *int     `json:"words,omitempty"`
+	UnknownWords *int     `json:"unknown_words,omitempty"`
+	TextBytes    *int64   `json:"text_bytes,omitempty"`
+	Copy         *float64 `json:"copy_seconds,omitempty"`
+	Build        *float64 `json:"build_seconds"`
+	Total        *float64 `json:"total_seconds"`
+	IndexBytes   *int64   `json:"index_bytes"`
 	// HeapBytes is the size of the rows that an index in a database is over.
 	HeapBytes *int64 `json:"heap_bytes,omitempty"`
 	Truncated *int   `json:"truncated_texts"`

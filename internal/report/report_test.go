@@ -65,11 +65,11 @@ func sample() *Report {
 	flat := 0.5
 	r.Tuning = []Tuning{{Names: []string{"k"}, Chosen: []string{"10"}, Flat: true, Points: []Point{{[]string{"10"}, &flat}, {[]string{"20"}, nil}}}}
 	tokens, truncated, seconds := 120.0, 3, 1.25
-	bytes := int64(2_000_000)
+	bytes, words := int64(2_000_000), 96
 	r.Ingest = []Ingest{
 		{
 			Name: "a x", Chunks: 10, MeanTokens: &tokens, Chunk: &seconds, Embed: &seconds, Index: &seconds, Total: &seconds, IndexBytes: &bytes, Truncated: &truncated,
-			Normalise: &seconds, NormalisePerDocument: &tokens, Copy: &seconds, Build: &seconds, HeapBytes: &heap, Server: "Postgres 18, pgvector 0.8",
+			Normalise: &seconds, NormalisePerDocument: &tokens, Words: &words, UnknownWords: &truncated, TextBytes: &bytes, Copy: &seconds, Build: &seconds, HeapBytes: &heap, Server: "Postgres 18, pgvector 0.8",
 		},
 		{Name: "b x", Chunks: 4, Chunk: &seconds, Index: nil, IndexBytes: nil},
 	}
@@ -204,7 +204,7 @@ func TestTables_onlyWhatIsThere(t *testing.T) {
 	}
 	r.Ingest = r.Ingest[1:]
 	text := Markdown(r.Tables())
-	for _, absent := range []string{"ann_recall", "part by part", "heap MB", "copy s", "ms/doc"} {
+	for _, absent := range []string{"ann_recall", "part by part", "heap MB", "copy s", "ms/doc", "unknown", "text MB"} {
 		if strings.Contains(text, absent) {
 			t.Errorf("the tables have %q:\n%s", absent, text)
 		}
