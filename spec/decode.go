@@ -135,14 +135,17 @@ func (f *field) check(value any, secret bool) string {
 func (f *field) bounds() string {
 	switch {
 	case f.Min != nil && f.Max != nil:
-		return fmt.Sprintf("between %v and %v", *f.Min, *f.Max)
+		return fmt.Sprintf("between %s and %s", decimal(*f.Min), decimal(*f.Max))
 	case f.Min != nil:
-		return fmt.Sprintf("at least %v", *f.Min)
+		return fmt.Sprintf("at least %s", decimal(*f.Min))
 	case f.Max != nil:
-		return fmt.Sprintf("at most %v", *f.Max)
+		return fmt.Sprintf("at most %s", decimal(*f.Max))
 	}
 	return "a number"
 }
+
+// decimal writes a number with all its digits and no exponent.
+func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
 func hintOnly(given string, candidates []string) string {
 	if s := Suggest(given, candidates); s != "" {

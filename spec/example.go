@@ -90,7 +90,7 @@ func exampleNumber(f param.Field) string {
 	case f.Type.Kind() == reflect.Bool:
 		return "true"
 	case f.Min != nil:
-		return strconv.FormatFloat(*f.Min, 'f', -1, 64)
+		return decimal(*f.Min)
 	}
 	return "1"
 }
