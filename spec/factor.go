@@ -76,6 +76,17 @@ func (o *Option) TunedFields() map[string][]string {
 	return tuned
 }
 
+// AxisFields are the parameters whose values read axes.
+func (o *Option) AxisFields() []string {
+	var names []string
+	for _, f := range o.fields {
+		if len(f.refs.axes) > 0 {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
 // Option returns the option chosen for a factor, or nil when there is no such
 // factor.
 func (c *Configuration) Option(factor string) *Option {

@@ -63,7 +63,7 @@ func Build(ctx context.Context, exp *spec.Experiment, rows []*spec.Configuration
 	b := &builder{
 		ctx: ctx, exp: exp, env: env, firsts: exp.FirstOfGrids(),
 		p:       &Pipeline{Experiment: exp, Graph: engine.NewGraph()},
-		chunked: map[sharded]chunked{}, embedded: map[sharded]embedded{},
+		chunked: map[sharded]chunked{}, embedded: map[sharded]embedded{}, indexes: map[namedIndex]*engine.Stage{},
 	}
 	b.instances = newInstances(env, exp.Language)
 	b.p.instances = b.instances
@@ -97,9 +97,10 @@ type builder struct {
 	metrics   []metric.Metric
 	// tuned finds the tune stage of a configuration's variable.
 	tuned map[string]*engine.Stage
-	// chunked and embedded remember the stages of options that rows share.
+	// chunked, embedded and indexes remember the stages of options that rows share.
 	chunked  map[sharded]chunked
 	embedded map[sharded]embedded
+	indexes  map[namedIndex]*engine.Stage
 	// exact is the option of all exact twins, once there is one.
 	exact *choice
 }

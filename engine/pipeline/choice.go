@@ -96,11 +96,12 @@ func valueText(v cty.Value) string {
 // those are inputs.
 func (c *choice) fields(version string, admit func(param.Field) bool) []engine.Field {
 	prefix := c.opt.Factor + "."
-	fields := []engine.Field{
-		{Class: engine.Params, Path: prefix + "kind", Value: c.opt.Kind},
-		{Class: engine.Code, Path: c.opt.Factor + " " + c.opt.Kind, Value: version},
-	}
-	for _, f := range paramFields(c.opt.Factor, c.params, c.veil, admit) {
+	params := paramFields(c.opt.Factor, c.params, c.veil, admit)
+	fields := make([]engine.Field, 0, len(params)+8) // others are added to them
+	fields = append(fields,
+		engine.Field{Class: engine.Params, Path: prefix + "kind", Value: c.opt.Kind},
+		engine.Field{Class: engine.Code, Path: c.opt.Factor + " " + c.opt.Kind, Value: version})
+	for _, f := range params {
 		if tunes, ok := c.late[strings.TrimPrefix(f.Path, prefix)]; ok {
 			f.Value = map[string]engine.Value{engine.LateMark: strings.Join(tunes, ",")}
 		}
@@ -111,8 +112,9 @@ func (c *choice) fields(version string, admit func(param.Field) bool) []engine.F
 
 // paramFields are the parameters that enter a key, with secrets veiled.
 func paramFields(factor string, params any, veil func(engine.Value) engine.Value, admit func(param.Field) bool) []engine.Field {
-	var fields []engine.Field
-	for _, f := range param.MustFields(params) {
+	all := param.MustFields(params)
+	fields := make([]engine.Field, 0, len(all))
+	for _, f := range all {
 		if !f.InKey || f.Ref != "" || admit != nil && !admit(f) {
 			continue
 		}
@@ -161,14 +163,15 @@ func (c *choice) lateTunes() []string {
 }
 
 // atBuild is the choice as far as an index is built with it: a parameter that is
-// only searched with does not wait for its tuning, and names no index.
+// only searched with does not wait for its tuning, and neither its axis nor its
+// tune names an index.
 func (c *choice) atBuild() *choice {
 	done := *c
 	done.late = map[string][]string{}
-	tuned := c.opt.TunedFields()
-	named := len(c.opt.AxisRefs()) > 0
+	tuned, crossed, named := c.opt.TunedFields(), c.opt.AxisFields(), false
 	for _, f := range param.MustFields(c.params) {
-		if _, ok := tuned[f.Name]; !ok || !buildTime(f) {
+		_, fitted := tuned[f.Name]
+		if !buildTime(f) || !fitted && !slices.Contains(crossed, f.Name) {
 			continue
 		}
 		named = true

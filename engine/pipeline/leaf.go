@@ -145,8 +145,29 @@ func (l *leafBuilder) addVectors(cfg *spec.Configuration, fit fitting) error {
 // is only searched with.
 func buildTime(f param.Field) bool { return f.At != "search" }
 
-func (l *leafBuilder) addIndex() (*engine.Stage, error) {
+// namedIndex tells index stages apart: the leaf's option, and the names of all that
+// the index depends on.
+type namedIndex struct {
+	option *spec.Option
+	names  string
+}
+
+// addIndex adds the index stage, once for all configurations that share it.
+func (l *leafBuilder) addIndex() (index *engine.Stage, err error) {
 	building := l.options[0].atBuild()
+	shared := namedIndex{building.opt, strings.Join(append(slices.Clone(l.names), building.name), "\x00")}
+	if index = l.indexes[shared]; index == nil {
+		if index, err = l.newIndex(building); err != nil {
+			return nil, err
+		}
+		l.indexes[shared] = index
+	}
+	l.out.ingest = include(slices.Clone(l.out.ingest), index)
+	l.out.indexes = []*engine.Stage{index}
+	return index, nil
+}
+
+func (l *leafBuilder) newIndex(building *choice) (*engine.Stage, error) {
 	s := &engine.Stage{
 		Address: address("index", append(slices.Clone(l.names), building.name)...), Kind: indexKindVolatile,
 		Needs: engine.Resources{CPU: 1 + l.workers, Memory: indexMemory}, Inputs: l.build, Blocked: l.blocked,
@@ -157,14 +178,11 @@ func (l *leafBuilder) addIndex() (*engine.Stage, error) {
 	if l.resident || l.pure { // a manifest does not change with what it describes
 		s.Kind = indexKindPure
 	}
-	index, err := l.stage(s, append([]*choice{building}, l.options[1:]...), func(o []*choice) ([]engine.Field, any, error) {
+	return l.stage(s, append([]*choice{building}, l.options[1:]...), func(o []*choice) ([]engine.Field, any, error) {
 		leaf, analyzer, err := l.instancesOf(o)
 		fields := append(l.fields(o, buildTime), engine.Field{Class: engine.Params, Path: "shards", Value: int64(l.shards)})
 		return append(fields, settingFields(leaf)...), indexWork{leaf, analyzer, l.shards}, err
 	})
-	l.out.ingest = include(slices.Clone(l.out.ingest), index)
-	l.out.indexes = []*engine.Stage{index}
-	return index, err
 }
 
 // settingFields are what the machine decides for a build of a resident index.
