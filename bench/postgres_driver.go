@@ -28,7 +28,7 @@ import (
 const (
 	benchDimensions = 384
 	benchDepth      = 30
-	benchQuestions  = 300
+	benchQuestions  = 100
 )
 
 // postgresDriver: DIR ASSETS ROWS REPS. Starts a server of its own in DIR, sends ROWS
@@ -178,9 +178,11 @@ func (d *onPostgres) dense(ctx context.Context, conn *pgx.Conn) error {
 	for i := range questions {
 		questions[i] = axes.Query{ID: fmt.Sprint(i), Vector: d.corpus.unit()}
 	}
-	if err := d.asked(ctx, stepDense, leaf, manifest, nil, questions); err != nil {
+	raglab, end, err := d.searcher(ctx, leaf, manifest, nil)
+	if err != nil {
 		return err
 	}
+	defer end()
 	table, err := d.db.Table(key)
 	if err != nil {
 		return err
@@ -191,7 +193,7 @@ func (d *onPostgres) dense(ctx context.Context, conn *pgx.Conn) error {
 		}
 	}
 	sql := "select id, 1 - (embedding <=> $1) from " + table.Sanitize() + " order by embedding <=> $1 limit $2"
-	return d.bare(ctx, conn, stepDense, sql, questions, func(q axes.Query) any { return pgvector.NewVector(q.Vector) })
+	return d.both(stepDense, questions, raglab, bare(ctx, conn, sql, func(q axes.Query) any { return pgvector.NewVector(q.Vector) }))
 }
 
 func (d *onPostgres) lexical(ctx context.Context, conn *pgx.Conn) error {
@@ -208,43 +210,41 @@ func (d *onPostgres) lexical(ctx context.Context, conn *pgx.Conn) error {
 	for i := range questions {
 		questions[i] = axes.Query{ID: fmt.Sprint(i), Text: d.corpus.question()}
 	}
-	if err := d.asked(ctx, stepWords, leaf, manifest, analyzer, questions); err != nil {
+	raglab, end, err := d.searcher(ctx, leaf, manifest, analyzer)
+	if err != nil {
 		return err
 	}
+	defer end()
 	table, err := d.db.Table(key)
 	if err != nil {
 		return err
 	}
 	sql := "select id, ts_rank_cd(lexemes, $1::tsquery, 0)::float8 from " + table.Sanitize() +
 		" where lexemes @@ $1::tsquery order by 2 desc, id limit $2"
-	return d.bare(ctx, conn, stepWords, sql, questions, func(q axes.Query) any {
+	return d.both(stepWords, questions, raglab, bare(ctx, conn, sql, func(q axes.Query) any {
 		return "'" + strings.Join(strings.Fields(strings.ToLower(q.Text)), "'|'") + "'"
-	})
+	}))
 }
 
-// asked times a searcher, question by question.
-func (d *onPostgres) asked(ctx context.Context, name string, leaf retriever.Leaf, manifest *bytes.Buffer, analyzer text.Analyzer, questions []axes.Query) error {
+// asks is how a question is asked.
+type asks func(axes.Query) error
+
+// searcher opens an index and asks it.
+func (d *onPostgres) searcher(ctx context.Context, leaf retriever.Leaf, manifest *bytes.Buffer, analyzer text.Analyzer) (asks, func() error, error) {
 	s, err := leaf.Open(ctx, bytes.NewReader(manifest.Bytes()), int64(manifest.Len()), analyzer)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer func() { _ = s.Close() }() // nothing was written
-	return d.each(name, raglabTool, questions, func(q axes.Query) error {
+	return func(q axes.Query) error {
 		_, err := s.Search(ctx, q, benchDepth, nil)
 		return err
-	})
+	}, s.Close, nil
 }
 
-// bare times a statement, question by question.
-func (d *onPostgres) bare(ctx context.Context, conn *pgx.Conn, name, sql string, questions []axes.Query, argument func(axes.Query) any) error {
-	arguments := make([]any, len(questions))
-	for i, q := range questions {
-		arguments[i] = argument(q)
-	}
-	next := 0
-	return d.each(name, bareSQL, questions, func(axes.Query) error {
-		rows, err := conn.Query(ctx, sql, arguments[next%len(arguments)], benchDepth)
-		next++
+// bare asks by a statement with an argument, and reads the rows.
+func bare(ctx context.Context, conn *pgx.Conn, sql string, argument func(axes.Query) any) asks {
+	return func(q axes.Query) error {
+		rows, err := conn.Query(ctx, sql, argument(q), benchDepth)
 		if err != nil {
 			return err
 		}
@@ -252,32 +252,34 @@ func (d *onPostgres) bare(ctx context.Context, conn *pgx.Conn, name, sql string,
 		var score float64
 		_, err = pgx.ForEachRow(rows, []any{&id, &score}, func() error { return nil })
 		return err
-	})
+	}
 }
 
-// each asks the questions in turn, first once uncounted.
-func (d *onPostgres) each(name, tool string, questions []axes.Query, ask func(axes.Query) error) error {
-	for _, q := range questions {
-		if err := ask(q); err != nil {
-			return err
-		}
-	}
-	var took []float64
-	s, err := d.time(name, len(questions), func() error {
-		for _, q := range questions {
-			start := time.Now()
-			if err := ask(q); err != nil {
-				return err
+// both asks each question of raglab and of the statement alone, in turn and the
+// other way round with the next, so that neither has the warmer server. The first
+// round is not counted.
+func (d *onPostgres) both(name string, questions []axes.Query, raglab, statement asks) error {
+	tools := []string{raglabTool, bareSQL}
+	took := map[string][]float64{}
+	for round := range d.reps + 1 {
+		for i, q := range questions {
+			order := []asks{raglab, statement}
+			for j := range order {
+				at := (i + j) % len(order)
+				start := time.Now()
+				if err := order[at](q); err != nil {
+					return err
+				}
+				if round > 0 {
+					took[tools[at]] = append(took[tools[at]], float64(time.Since(start).Nanoseconds())/1e6)
+				}
 			}
-			took = append(took, float64(time.Since(start).Nanoseconds())/1e6)
 		}
-		return nil
-	})
-	if err != nil {
-		return err
 	}
-	slices.Sort(took)
-	s.Tool, s.P50 = tool, took[(len(took)-1)/2]
+	for _, tool := range tools {
+		slices.Sort(took[tool])
+		d.samples = append(d.samples, sample{Tool: tool, Step: name, Threads: d.threads, P50: took[tool][(len(took[tool])-1)/2]})
+	}
 	return nil
 }
 

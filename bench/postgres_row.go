@@ -67,7 +67,7 @@ func postgresRow() row {
 
 // searchedChunks is how many of the rows are searched: a graph over all of them
 // takes minutes to build.
-func searchedChunks(rows int) int { return rows / 5 }
+func searchedChunks(rows int) int { return rows / 10 }
 
 func noPostgres(folder string) string {
 	if _, ok, err := assets.New(assets.Config{Dir: folder}).Lookup(assets.Postgres()); err != nil || !ok {
