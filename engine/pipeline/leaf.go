@@ -32,8 +32,7 @@ type leafBuilder struct {
 	// workers are what the server takes besides, where the machine decided it.
 	workers int
 	out     asked
-	build   []engine.Input
-	vectors []engine.Input // those among them that are embeddings
+	vectors []engine.Input // the chunks' embeddings
 	search  []engine.Input
 }
 
@@ -55,7 +54,6 @@ func (b *builder) leaf(cfg *spec.Configuration, fit fitting, chunks chunked, opt
 func (b *builder) newLeaf(kind string, chunks chunked) *leafBuilder {
 	l := &leafBuilder{builder: b, names: []string{chunks.name}, out: asked{chunks: chunks, ingest: chunks.stages}}
 	l.kind, _ = axes.Find(retriever.Leaves, kind)
-	l.build = append(chunks.inputs(), engine.Input{Name: "order", From: b.p.Fetch, Output: "order"})
 	l.search = []engine.Input{{Name: "queries", From: b.p.Questions, Output: "queries"}}
 	return l
 }
@@ -133,7 +131,6 @@ func (l *leafBuilder) addVectors(cfg *spec.Configuration, fit fitting) error {
 	for i, s := range e.shards {
 		l.vectors = append(l.vectors, engine.Input{Name: shardName("vectors", i), From: s, Output: "vectors"})
 	}
-	l.build = append(l.build, l.vectors...)
 	l.search = append(l.search, engine.Input{Name: "query_vectors", From: e.queries, Output: "vectors"})
 	l.out.ingest = include(slices.Clone(l.out.ingest), e.shards...)
 	l.out.ask = include(l.out.ask, e.queries)
@@ -170,7 +167,7 @@ func (l *leafBuilder) addIndex() (index *engine.Stage, err error) {
 func (l *leafBuilder) newIndex(building *choice) (*engine.Stage, error) {
 	s := &engine.Stage{
 		Address: address("index", append(slices.Clone(l.names), building.name)...), Kind: indexKindVolatile,
-		Needs: engine.Resources{CPU: 1 + l.workers, Memory: indexMemory}, Inputs: l.build, Blocked: l.blocked,
+		Needs: engine.Resources{CPU: 1 + l.workers, Memory: indexMemory}, Inputs: l.buildInputs(), Blocked: l.blocked,
 	}
 	if l.resident {
 		s.Residence = l.env.Tables
@@ -183,6 +180,12 @@ func (l *leafBuilder) newIndex(building *choice) (*engine.Stage, error) {
 		fields := append(l.fields(o, buildTime), engine.Field{Class: engine.Params, Path: "shards", Value: int64(l.shards)})
 		return append(fields, settingFields(leaf)...), indexWork{leaf, analyzer, l.shards}, err
 	})
+}
+
+// buildInputs are what an index is built from.
+func (l *leafBuilder) buildInputs() []engine.Input {
+	order := engine.Input{Name: "order", From: l.p.Fetch, Output: "order"}
+	return slices.Concat(l.out.chunks.inputs(), []engine.Input{order}, l.vectors)
 }
 
 // settingFields are what the machine decides for a build of a resident index.
