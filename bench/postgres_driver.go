@@ -170,29 +170,21 @@ func (d *onPostgres) searches(ctx context.Context) error {
 }
 
 func (d *onPostgres) dense(ctx context.Context, conn *pgx.Conn) error {
-	leaf, key, manifest, err := d.build(ctx, "pgvector", func(any) {}, nil)
-	if err != nil {
-		return err
-	}
 	questions := make([]axes.Query, benchQuestions)
 	for i := range questions {
 		questions[i] = axes.Query{ID: fmt.Sprint(i), Vector: d.corpus.unit()}
 	}
-	raglab, end, err := d.searcher(ctx, leaf, manifest, nil)
+	raglab, table, end, err := d.searcher(ctx, "pgvector", nil)
 	if err != nil {
 		return err
 	}
 	defer end()
-	table, err := d.db.Table(key)
-	if err != nil {
-		return err
-	}
 	for _, setting := range []string{"set enable_seqscan = off", "set hnsw.ef_search = 40"} {
 		if _, err := conn.Exec(ctx, setting); err != nil {
 			return err
 		}
 	}
-	sql := "select id, 1 - (embedding <=> $1) from " + table.Sanitize() + " order by embedding <=> $1 limit $2"
+	sql := "select id, 1 - (embedding <=> $1) from " + table + " order by embedding <=> $1 limit $2"
 	return d.both(stepDense, questions, raglab, bare(ctx, conn, sql, func(q axes.Query) any { return pgvector.NewVector(q.Vector) }))
 }
 
@@ -202,24 +194,16 @@ func (d *onPostgres) lexical(ctx context.Context, conn *pgx.Conn) error {
 	if err != nil {
 		return err
 	}
-	leaf, key, manifest, err := d.build(ctx, "tsvector", func(any) {}, analyzer)
-	if err != nil {
-		return err
-	}
 	questions := make([]axes.Query, benchQuestions)
 	for i := range questions {
 		questions[i] = axes.Query{ID: fmt.Sprint(i), Text: d.corpus.question()}
 	}
-	raglab, end, err := d.searcher(ctx, leaf, manifest, analyzer)
+	raglab, table, end, err := d.searcher(ctx, "tsvector", analyzer)
 	if err != nil {
 		return err
 	}
 	defer end()
-	table, err := d.db.Table(key)
-	if err != nil {
-		return err
-	}
-	sql := "select id, ts_rank_cd(lexemes, $1::tsquery, 0)::float8 from " + table.Sanitize() +
+	sql := "select id, ts_rank_cd(lexemes, $1::tsquery, 0)::float8 from " + table +
 		" where lexemes @@ $1::tsquery order by 2 desc, id limit $2"
 	return d.both(stepWords, questions, raglab, bare(ctx, conn, sql, func(q axes.Query) any {
 		return "'" + strings.Join(strings.Fields(strings.ToLower(q.Text)), "'|'") + "'"
@@ -229,16 +213,25 @@ func (d *onPostgres) lexical(ctx context.Context, conn *pgx.Conn) error {
 // asks is how a question is asked.
 type asks func(axes.Query) error
 
-// searcher opens an index and asks it.
-func (d *onPostgres) searcher(ctx context.Context, leaf retriever.Leaf, manifest *bytes.Buffer, analyzer text.Analyzer) (asks, func() error, error) {
+// searcher builds an index of a kind with its defaults and opens it. It returns how
+// to ask it, its table, quoted, and what closes it.
+func (d *onPostgres) searcher(ctx context.Context, kind string, analyzer text.Analyzer) (ask asks, table string, end func() error, err error) {
+	leaf, key, manifest, err := d.build(ctx, kind, func(any) {}, analyzer)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	name, err := d.db.Table(key)
+	if err != nil {
+		return nil, "", nil, err
+	}
 	s, err := leaf.Open(ctx, bytes.NewReader(manifest.Bytes()), int64(manifest.Len()), analyzer)
 	if err != nil {
-		return nil, nil, err
+		return nil, "", nil, err
 	}
 	return func(q axes.Query) error {
 		_, err := s.Search(ctx, q, benchDepth, nil)
 		return err
-	}, s.Close, nil
+	}, name.Sanitize(), s.Close, nil
 }
 
 // bare asks by a statement with an argument, and reads the rows.

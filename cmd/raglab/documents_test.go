@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"raglab/internal/pg/pgtest"
 	"raglab/internal/report"
 )
 
@@ -41,7 +42,7 @@ func long(bytes, different int) string {
 // goes on.
 func TestApply_documentsThatFitBadly(t *testing.T) {
 	t.Parallel()
-	store := fmt.Sprintf("store \"postgres\" { dsn = %q }\n", newDatabase(t))
+	store := fmt.Sprintf("store \"postgres\" { dsn = %q }\n", pgtest.Named(t))
 	dir := newMade(t, strings.Replace(documentsSpec, "bm25", "tsvector", 1)+store, 0)
 	docs := []any{
 		map[string]string{"_id": "zero", "text": "left\x00right"},

@@ -61,22 +61,6 @@ func newMade(t *testing.T, spec string, docs int) string {
 	return dir
 }
 
-// newDatabase returns the address of an empty database that goes with the test.
-func newDatabase(t *testing.T) string {
-	t.Helper()
-	pgtest.Bundle(t)
-	dsn, drop, err := pgtest.Database(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := drop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return dsn
-}
-
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

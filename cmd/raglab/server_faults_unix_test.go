@@ -209,7 +209,7 @@ func TestApply_faultsOfANamedServer(t *testing.T) {
 // without settings of its own works, one with them says whose fault it is.
 func TestApply_throughATransactionPooler(t *testing.T) {
 	t.Parallel()
-	dsn := newDatabase(t)
+	dsn := pgtest.Named(t)
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		t.Fatal(err)
@@ -219,7 +219,7 @@ func TestApply_throughATransactionPooler(t *testing.T) {
 			pgtest.Pooler(t, &config.Config, false, true), config.Database, theSecret))
 	s := &namedServer{T: t, dir: newMade(t, text, 60)}
 	if !withModel(t, s.dir) {
-		t.Skip("SKIP-ASSETS: without vectors no search needs settings of its own")
+		pgtest.Skip(t, "SKIP-ASSETS: without vectors no search needs settings of its own")
 	}
 	s.fails("making raglab's schema, which takes a lock of a session, cannot be had through PgBouncer in transaction mode", "made.hcl")
 

@@ -51,22 +51,6 @@ func database(t *testing.T, dir, dsn string, exp *spec.Experiment) *workspace.Da
 	return d
 }
 
-// named returns the address of an empty database that goes with the test.
-func named(t *testing.T) string {
-	t.Helper()
-	pgtest.Bundle(t)
-	dsn, drop, err := pgtest.Database(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := drop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return dsn
-}
-
 func TestDatabase_ownThatWasNeverStartedHoldsNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -102,7 +86,7 @@ func TestDatabase_thatCannotBeReachedIsNotAsked(t *testing.T) {
 
 func TestDatabase_wholeTellsWhatBecameOfTables(t *testing.T) {
 	t.Parallel()
-	dsn := named(t)
+	dsn := pgtest.Named(t)
 	key := func(name string) cache.Key { return cache.Key(cache.DigestOf([]byte(name))) }
 	planner := database(t, t.TempDir(), dsn, nil)
 	if wrong, err := planner.Whole(t.Context(), nil); err != nil || len(wrong) != 0 {
@@ -150,7 +134,7 @@ func TestDatabase_wholeTellsWhatBecameOfTables(t *testing.T) {
 
 func TestDatabase_planDoesNotWaitForALock(t *testing.T) {
 	t.Parallel()
-	d := database(t, t.TempDir(), named(t), nil)
+	d := database(t, t.TempDir(), pgtest.Named(t), nil)
 	db, err := d.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +160,7 @@ func TestDatabase_planDoesNotWaitForALock(t *testing.T) {
 
 func TestDatabase_connectsOnceForAll(t *testing.T) {
 	t.Parallel()
-	d := database(t, t.TempDir(), named(t), nil)
+	d := database(t, t.TempDir(), pgtest.Named(t), nil)
 	var wg sync.WaitGroup
 	all := make([]*pg.DB, 8)
 	for i := range all {
@@ -261,7 +245,7 @@ func TestStore_comesBeforeTheVariable(t *testing.T) {
 // is gone, not a failure.
 func TestDatabase_schemaDroppedMeanwhile(t *testing.T) {
 	t.Parallel()
-	dsn := named(t)
+	dsn := pgtest.Named(t)
 	planner, runner := database(t, t.TempDir(), dsn, nil), database(t, t.TempDir(), dsn, nil)
 	first, err := runner.Connect(t.Context())
 	if err != nil {
@@ -308,7 +292,7 @@ func TestDatabase_schemaDroppedMeanwhile(t *testing.T) {
 
 func TestDatabase_removes(t *testing.T) {
 	t.Parallel()
-	d := database(t, t.TempDir(), named(t), nil)
+	d := database(t, t.TempDir(), pgtest.Named(t), nil)
 	db, err := d.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)

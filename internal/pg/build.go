@@ -42,14 +42,6 @@ type Building struct {
 	rows        int64 // that were put in
 }
 
-// CopyFrom copies rows into the table, in Postgres's binary form, and returns how
-// many they were.
-func (b *Building) CopyFrom(ctx context.Context, columns []string, rows pgx.CopyFromSource) (int64, error) {
-	n, err := b.Tx.CopyFrom(ctx, b.table, columns, rows)
-	b.rows += n
-	return n, err
-}
-
 // sendBuffer is how much may be on its way to a server on the same machine. What a
 // Unix socket takes is little by default, and a writer is woken only when three
 // quarters of it have been read: the server would wait for rows between.

@@ -107,18 +107,6 @@ func Connect(ctx context.Context, c Config) (*DB, error) {
 	return db, nil
 }
 
-// Inspect looks at the server that [Connect] would use, and changes nothing there;
-// a private server is started.
-func Inspect(ctx context.Context, c Config) (Server, Origin, error) {
-	db, conn, err := open(ctx, c, true)
-	if err != nil {
-		return Server{}, "", err
-	}
-	defer db.Close()
-	defer conn.Close(ctx)
-	return db.server, db.origin, nil
-}
-
 // open connects once and reads the facts. A private server is only started if start
 // is set.
 func open(ctx context.Context, c Config, start bool) (*DB, *pgx.Conn, error) {

@@ -20,6 +20,6 @@
 // # Names
 //
 // All SQL of this package names tables with their schema, so that it holds through
-// a transaction pooler too, where search_path does not. Sessions of [DB.WithSettings]
+// a transaction pooler too, where search_path does not. Sessions of [DB.OpenSession]
 // cannot be had through one.
 package pg

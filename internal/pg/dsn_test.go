@@ -155,7 +155,7 @@ func TestPsql_passwordIsNoArgument(t *testing.T) {
 		cmd, err := pg.Psql(t.Context(), pg.Config{DSN: dsn}, "", "-c", "select 1")
 		if err != nil {
 			if strings.Contains(err.Error(), "client programs") {
-				t.Skip("SKIP-PSQL: no psql on this machine")
+				pgtest.Skip(t, "SKIP-PSQL: no psql on this machine")
 			}
 			t.Fatal(err)
 		}

@@ -62,7 +62,7 @@ func startPgBouncer(t *testing.T, program string, db *pg.DB, mode string) int {
 	if os.Geteuid() == 0 {
 		nobody, err := user.Lookup("nobody")
 		if err != nil {
-			t.Skip("SKIP-PGBOUNCER: there is no account nobody to run it as")
+			pgtest.Skip(t, "SKIP-PGBOUNCER: there is no account nobody to run it as")
 		}
 		uid, err := strconv.Atoi(nobody.Uid)
 		if err != nil {

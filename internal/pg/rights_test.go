@@ -96,9 +96,14 @@ func TestRights_extensionThatOnlyASuperuserMayCreate(t *testing.T) {
 	}
 	asAdmin := c
 	asAdmin.DSN = pg.DSN(strings.Replace(string(c.DSN), "-c role="+name, "", 1))
-	server, from, err := pg.Inspect(t.Context(), asAdmin)
-	if err != nil || server.Vector != "" || server.VectorAvailable == "" || server.SchemaThere || !server.Superuser || from != pg.FromSpec {
-		t.Errorf("%+v, %s, %v", server, from, err)
+	looked, err := pg.Look(t.Context(), asAdmin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, from := looked.Server(), looked.Origin()
+	looked.Close()
+	if server.Vector != "" || server.VectorAvailable == "" || server.SchemaThere || !server.Superuser || from != pg.FromSpec {
+		t.Errorf("%+v, %s", server, from)
 	}
 	other, err := pg.Connect(t.Context(), asAdmin)
 	if err != nil {

@@ -9,21 +9,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// WithSettings runs fn with a connection of its own that has the settings, as
-// hnsw.ef_search, and closes it: see [DB.OpenSession]. Through a transaction pooler
-// the error is a [*PoolerError].
-func (db *DB) WithSettings(ctx context.Context, settings map[string]string, fn func(ctx context.Context, s *Session) error) error {
-	s, err := db.OpenSession(ctx, settings)
-	if err != nil {
-		return err
-	}
-	if err := fn(ctx, s); err != nil {
-		s.Conn.Close(context.WithoutCancel(ctx))
-		return db.wrap(ctx, "search", err)
-	}
-	return s.Close(ctx)
-}
-
 // executor is a connection or a transaction.
 type executor interface {
 	querier

@@ -38,13 +38,7 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// Sizes returns what a table of raglab's schema and its indexes take. A table that
-// is not there is [ErrNoTable].
-func (db *DB) Sizes(ctx context.Context, table string) (Sizes, error) {
-	s, err := db.sizes(ctx, db.pool, table)
-	return s, db.wrap(ctx, "measure the table "+table, err)
-}
-
+// sizes returns what a table of raglab's schema and its indexes take.
 func (db *DB) sizes(ctx context.Context, q querier, table string) (Sizes, error) {
 	s := Sizes{Indexes: map[string]int64{}}
 	name := pgx.Identifier{db.schema, table}.Sanitize()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"testing"
 
 	"github.com/jackc/pgx/v5"
 
@@ -40,6 +41,22 @@ func Database(ctx context.Context) (dsn string, drop func() error, err error) {
 	return dsn, func() error {
 		return run(context.Background(), "drop database if exists "+name+" with (force)")
 	}, nil
+}
+
+// Named returns the address of an empty database that goes with the test.
+func Named(t testing.TB) string {
+	t.Helper()
+	Bundle(t)
+	dsn, drop, err := Database(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := drop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return dsn
 }
 
 // administrator connects to the server as one who may make databases.
