@@ -57,6 +57,9 @@ type Needs struct {
 	// Postgres says that the kind keeps its index in Postgres, which Env then
 	// gives it.
 	Postgres bool
+	// Embedder says of a chunker that it embeds sentences with the embedder of
+	// the configuration.
+	Embedder bool
 }
 
 // Env is what a kind is handed when it is made.

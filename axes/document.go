@@ -58,6 +58,30 @@ type Chunk struct {
 	Heading string `json:"heading,omitempty"`
 	// Tokens is the chunk's length in the chunker's own unit, where it counts one.
 	Tokens int `json:"tokens,omitempty"`
+	// Around is the passage that is returned for the chunk where that is more than
+	// the chunk itself; nil where it is the chunk.
+	Around *Passage `json:"around,omitempty"`
+}
+
+// Passage is a part of a document that is found by the chunks in it, but ranked,
+// reranked and judged as a whole.
+type Passage struct {
+	// First is the place N of the chunk that stands for the passage in rankings:
+	// chunks with the same First share one passage.
+	First int `json:"first"`
+	// Start and End are byte offsets as a chunk's; Text is the passage's body.
+	Start int    `json:"start"`
+	End   int    `json:"end"`
+	Text  string `json:"text"`
+}
+
+// Returned is the body that is judged, and read by rerankers: that of the passage
+// around the chunk, or the chunk's own.
+func (c Chunk) Returned() string {
+	if c.Around != nil {
+		return c.Around.Text
+	}
+	return c.Text
 }
 
 // Indexed is the text that retrievers index and embedders embed: the heading

@@ -41,6 +41,20 @@ type Warner interface {
 	Warnings() []string
 }
 
+// Pinner is implemented by sources whose content may change where it is kept. What
+// a lock file or a digest in the spec fixes is pinned.
+type Pinner interface {
+	// Unpinned tells, in a whole sentence, what a later fetch may find changed and
+	// how to pin it; it is empty when everything is pinned.
+	Unpinned() string
+	// LockFile is the path of the lock file that the spec names, or empty.
+	LockFile() string
+	// Lock asks the source what it holds now and returns the content of the lock
+	// file: the same bytes for the same content. It writes nothing. The function
+	// progress, which may be nil, is told how many of how many items are done.
+	Lock(ctx context.Context, progress func(done, total int)) ([]byte, error)
+}
+
 // Kinds lists the kinds of source.
 func Kinds() []axes.Kind[Source] {
 	return []axes.Kind[Source]{Files(), JSONL(), BEIR()}
