@@ -24,18 +24,26 @@ type Corpus struct {
 // order: documents that the corpus lacks, and spans that their document does not
 // hold, both folded by [Fold].
 func Check(set *Set, corpus Corpus) []Problem {
-	found := make([]Problems, len(set.Questions))
+	var out []Problem
+	for _, f := range corpus.findings(set) {
+		out = append(out, f.Problem)
+	}
+	return out
+}
+
+func (c Corpus) findings(set *Set) []Finding {
+	found := make([][]Finding, len(set.Questions))
 	// By document, so that each is read and folded once.
 	spans := map[string][]spanAt{}
 	var order []string
 	missing := map[string]string{}
 	for i, q := range set.Questions {
 		for _, r := range q.Relevant {
-			if !corpus.Has(r.Doc) {
-				found[i] = append(found[i], corpus.lacks(q, r.Doc, missing))
+			if !c.Has(r.Doc) {
+				found[i] = append(found[i], Finding{c.lacks(q, r.Doc, missing), MissingDocument, false})
 				continue
 			}
-			if r.Span == "" || corpus.Content == nil {
+			if r.Span == "" || c.Content == nil {
 				continue
 			}
 			if spans[r.Doc] == nil {
@@ -45,15 +53,16 @@ func Check(set *Set, corpus Corpus) []Problem {
 		}
 	}
 	for _, doc := range order {
-		content, ok := corpus.Content(doc)
+		content, ok := c.Content(doc)
 		folded := Fold(content)
 		for _, s := range spans[doc] {
 			q := set.Questions[s.question]
 			switch {
 			case !ok:
-				found[s.question] = append(found[s.question], q.problem("", "document %s has no text", doc))
+				found[s.question] = append(found[s.question], Finding{q.problem("", "document %s has no text", doc), MissingSpan, false})
 			case !strings.Contains(folded, Fold(s.span)):
-				found[s.question] = append(found[s.question], q.problem(departure(folded, Fold(s.span)), "document %s does not hold the span %q", doc, s.span))
+				problem := q.problem(departure(folded, Fold(s.span)), "document %s does not hold the span %q", doc, s.span)
+				found[s.question] = append(found[s.question], Finding{problem, MissingSpan, false})
 			}
 		}
 	}

@@ -6,8 +6,9 @@
 //	{"id": "q1", "question": "Who …?", "relevant": [{"doc": "d7", "span": "it was …"}], "tags": ["kind:factoid"]}
 //
 // A judgement's span and grade, and the tags, may be left out; a question with
-// no answer in the corpus says "relevant": []. [Parse] reads it, [ParseJudged]
-// reads questions and judgements in the forms of BEIR and TREC.
+// no answer in the corpus says "relevant": []. [Read] recognises it among the
+// other shapes that one file may have, see [Format]; [ParseJudged] reads
+// questions and judgements in the forms of BEIR and TREC.
 package golden
 
 import (
@@ -27,8 +28,17 @@ type Question struct {
 	Relevant []Relevant `json:"relevant"`
 	// Tags are free words such as "kind:factoid" or "split:test".
 	Tags []string `json:"tags,omitempty"`
+	// Second is what another annotator marked, without having seen Relevant; nil
+	// when nobody did. Only some shapes state it.
+	Second *Annotation `json:"-"`
 	// Pos is where the question was read, for messages.
 	Pos Position `json:"-"`
+}
+
+// Annotation is what one annotator marked as relevant to a question.
+type Annotation struct {
+	Annotator string
+	Relevant  []Relevant
 }
 
 // Position is a line of a file, counted from 1. The zero value says nothing.
@@ -42,6 +52,9 @@ type Position struct {
 type Relevant struct {
 	Doc  string
 	Span string
+	// Title is the document's title, where the shape states one. Nothing is
+	// judged by it.
+	Title string
 	// Grade is the relevance judgement: 1 when a file does not state it, 0
 	// for judged and not relevant, below 0 for not judged, as trec_eval has
 	// it.

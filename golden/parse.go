@@ -3,7 +3,6 @@ package golden
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"unicode"
@@ -19,17 +18,18 @@ var (
 // which holds everything that is wrong with the file. The warnings tell what was
 // left out of the texts: a byte order mark, carriage returns at line ends.
 func Parse(name, data string) (set *Set, warnings []Problem, err error) {
+	return parseLines(name, data, (*questionParser).question)
+}
+
+// parseLines reads a file of one JSON object a line.
+func parseLines(name, data string, question func(p *questionParser, line string) Question) (set *Set, warnings []Problem, err error) {
 	l := newLines(name, data)
 	set = new(Set)
 	seen := map[string]int{}
 	for line, ok := l.next(); ok; line, ok = l.next() {
 		p := &questionParser{lines: l}
-		q := p.question(line)
-		if first, ok := seen[q.ID]; ok && q.ID != "" {
-			p.report(fmt.Sprintf("the first is on line %d", first), "two questions have this id")
-		} else {
-			seen[q.ID] = l.line
-		}
+		q := question(p, line)
+		p.once(q, seen)
 		set.Questions = append(set.Questions, q)
 	}
 	if len(set.Questions) == 0 && len(l.problems) == 0 {
@@ -42,35 +42,52 @@ func Parse(name, data string) (set *Set, warnings []Problem, err error) {
 	return set, l.warnings, nil
 }
 
-// questionParser reads one line and notes what is wrong with it.
+// questionParser reads one line, or one item of a list, and notes what is wrong
+// with it.
 type questionParser struct {
-	lines *lines
-	id    string
+	lines  *lines
+	id     string
+	item   int    // its place in a list, from 1; 0 when it is a line
+	prefix string // of what it reports
 }
 
 func (p *questionParser) report(detail, summary string, args ...any) {
 	q := Question{ID: p.id, Pos: p.lines.position()}
-	p.lines.problems = append(p.lines.problems, q.problem(detail, summary, args...))
+	found := q.problem(detail, summary, args...)
+	found.Summary = p.prefix + found.Summary
+	if p.id == "" && p.item > 0 {
+		found.Summary = fmt.Sprintf("item %d: %s", p.item, found.Summary)
+	}
+	p.lines.problems = append(p.lines.problems, found)
 }
 
-func (p *questionParser) question(line string) Question {
-	q := Question{Pos: p.lines.position()}
-	ms, err := readObject([]byte(line))
+// begin reads what every shape begins with: an object of known fields, the id
+// and the question. The shape is told of when it is no object.
+func (p *questionParser) begin(data, id string, known []string, shape string) (q Question, ms members, ok bool) {
+	q.Pos = p.lines.position()
+	ms, err := readObject([]byte(data))
 	if err != nil {
-		p.report(`a line is an object with the fields id, question, relevant and tags`, "%v", err)
-		return q
+		p.report(shape, "%v", err)
+		return q, nil, false
 	}
-	var ok bool
-	if q.ID, ok = p.text(ms, "id"); ok {
+	if q.ID, ok = p.text(ms, id); ok {
 		if problem := badID(q.ID); problem != "" {
 			p.report("", "the id %s", problem)
 		} else {
 			p.id = q.ID
 		}
 	}
-	ms.check(questionFields, p.report)
+	ms.check(known, p.report)
 	if q.Text, ok = p.text(ms, "question"); ok && strings.TrimSpace(q.Text) == "" {
 		p.report("", "the question is empty")
+	}
+	return q, ms, true
+}
+
+func (p *questionParser) question(line string) Question {
+	q, ms, ok := p.begin(line, "id", questionFields, `a line is an object with the fields id, question, relevant and tags`)
+	if !ok {
+		return q
 	}
 	q.Relevant = p.relevant(ms)
 	q.Tags = p.tags(ms)
@@ -193,21 +210,4 @@ func (p *questionParser) tags(ms members) []string {
 		out = append(out, tag)
 	}
 	return out
-}
-
-// Write writes the set in raglab's own format.
-func Write(w io.Writer, set *Set) error {
-	for _, q := range set.Questions {
-		if q.Relevant == nil {
-			q.Relevant = []Relevant{}
-		}
-		line, err := marshal(q)
-		if err != nil {
-			return fmt.Errorf("encode question %s: %w", q.ID, err)
-		}
-		if _, err := w.Write(append(line, '\n')); err != nil {
-			return fmt.Errorf("write questions: %w", err)
-		}
-	}
-	return nil
 }
