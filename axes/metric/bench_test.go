@@ -3,10 +3,13 @@ package metric_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
+	"raglab/axes"
 	"raglab/axes/metric"
+	"raglab/golden"
 	"raglab/internal/trec"
 )
 
@@ -89,4 +92,49 @@ func BenchmarkTREC(b *testing.B) {
 			metric.Evaluate(metrics, judged.Judged)
 		}
 	})
+}
+
+// BenchmarkSpans looks for the spans of a few questions to each document in chunks
+// of some 700 characters.
+func BenchmarkSpans(b *testing.B) {
+	const documents, chunks, questions = 50, 40, 300
+	words := strings.Fields("the quick brown fox jumps over a lazy dog and one more river rises in hills far from any sea")
+	rng := rand.New(rand.NewPCG(1, 2))
+	text := func(n int) string {
+		var s strings.Builder
+		for s.Len() < n {
+			s.WriteString(words[rng.IntN(len(words))] + " ")
+		}
+		return s.String()
+	}
+	var set []golden.Question
+	var all []axes.Chunk
+	size := 0
+	for d := range documents {
+		for n := range chunks {
+			all = append(all, axes.Chunk{Doc: strconv.Itoa(d), N: n, Text: text(700)})
+			size += 700
+		}
+	}
+	for i := range questions {
+		c := all[i*len(all)/questions]
+		set = append(set, golden.Question{ID: strconv.Itoa(i), Relevant: []golden.Relevant{{Doc: c.Doc, Span: c.Text[200:320], Grade: 1}}})
+	}
+	for _, coverage := range []float64{1, 0.5} {
+		b.Run(fmt.Sprintf("coverage=%v", coverage), func(b *testing.B) {
+			b.SetBytes(int64(size))
+			for b.Loop() {
+				s, err := metric.NewSpans(set, coverage)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for i, c := range all {
+					s.Add(uint32(i), c)
+				}
+				if s.Counts().Whole != questions {
+					b.Fatal("spans are missing")
+				}
+			}
+		})
+	}
 }

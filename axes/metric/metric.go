@@ -9,6 +9,9 @@
 // were ranked, so relevance by document and by answer span share everything from
 // there on. [Judge] makes one from ordinals, [JudgeRun] from TREC files;
 // [Documents] and [Spans] turn golden questions into grades.
+//
+// [Curve] and [PickThreshold] say what a ranking is worth to a system that answers
+// only where a signal is strong enough.
 package metric
 
 import (

@@ -1,9 +1,13 @@
 package metric_test
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
 
 	"raglab/axes"
 	"raglab/axes/metric"
@@ -44,7 +48,7 @@ var spanChunks = []axes.Chunk{
 
 func newSpans(t *testing.T) *metric.Spans {
 	t.Helper()
-	s, err := metric.NewSpans(spanQuestions)
+	s, err := metric.NewSpans(spanQuestions, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,9 +113,189 @@ func TestSpans_unreachableQuestionInTheMean(t *testing.T) {
 func TestNewSpans_judgementWithoutSpanIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, span := range []string{"", " \n\t"} {
-		_, err := metric.NewSpans([]golden.Question{{ID: "q7", Relevant: []golden.Relevant{{Doc: "d1", Span: span}}}})
+		_, err := metric.NewSpans([]golden.Question{{ID: "q7", Relevant: []golden.Relevant{{Doc: "d1", Span: span}}}}, 1)
 		if err == nil || !strings.Contains(err.Error(), "question q7 judges document d1 without an answer span") {
 			t.Errorf("%q: %v", span, err)
+		}
+	}
+}
+
+// share is the coverage above which no chunk of a document is relevant any more,
+// in steps of a hundredth.
+func share(t *testing.T, span string, chunks ...axes.Chunk) int {
+	t.Helper()
+	best := 0
+	for percent := 1; percent <= 100; percent++ {
+		s, err := metric.NewSpans([]golden.Question{{ID: "q", Relevant: []golden.Relevant{{Doc: "d", Span: span, Grade: 1}}}}, float64(percent)/100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range chunks {
+			c.Doc, c.N = "d", i
+			s.Add(uint32(i), c)
+		}
+		if len(s.Judgements(0, metric.UnreachableSkip)) > 0 {
+			best = percent
+		}
+	}
+	return best
+}
+
+func TestSpans_shareOfASpan(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, span, body string
+		want             int
+	}{
+		{"whole", "a b c d", "x a  B\nc d y", 100},
+		{"its beginning at the end", "abcd efgh", "zz abcd ef", 75},
+		{"its end at the beginning", "abcd efgh", "EFGH zz", 50},
+		{"blanks do not count", "a b c d", "a b", 50},
+		{"in two stretches", "abcd efgh", "abcd xx efgh", 50},
+		{"the chunk within it", "abcdefgh", "cdef", 50},
+		{"a repetition within it", "abab abab c", "zzabab z", 44},
+		{"nothing", "abc", "xyz", 0},
+		{"letters, not bytes", "їжак", "ґїж", 50},
+	} {
+		if got := share(t, tc.span, axes.Chunk{Text: tc.body}); got != tc.want {
+			t.Errorf("%s: %d %%, want %d %%", tc.name, got, tc.want)
+		}
+	}
+}
+
+// The automaton finds what going through all pieces of the span finds.
+func TestSpans_shareIsThatOfTheLongestPiece(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOfN(rapid.RuneFrom([]rune("abї ")), 1, 24, -1)
+		span := golden.Fold(text.Draw(t, "span"))
+		body := golden.Fold(text.Draw(t, "body"))
+		if span == "" {
+			return
+		}
+		runes := []rune(span)
+		best, all := 0, utf8.RuneCountInString(strings.ReplaceAll(span, " ", ""))
+		for from := range runes {
+			for to := from + 1; to <= len(runes); to++ {
+				if piece := string(runes[from:to]); strings.Contains(body, piece) {
+					best = max(best, utf8.RuneCountInString(strings.ReplaceAll(piece, " ", "")))
+				}
+			}
+		}
+		s, err := metric.NewSpans([]golden.Question{{ID: "q", Relevant: []golden.Relevant{{Doc: "d", Span: span, Grade: 1}}}}, 0.5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Add(0, axes.Chunk{Doc: "d", Text: body})
+		c := s.Counts()
+		if want := float64(best) / float64(all); c.Share != want || (c.Reached == 1) != (2*best >= all) || (c.Whole == 1) != (best == all) {
+			t.Fatalf("span %q, body %q: %+v, want the share %d/%d", span, body, c, best, all)
+		}
+	})
+}
+
+func TestSpans_cutOnesAreToldFromDroppedOnes(t *testing.T) {
+	t.Parallel()
+	question := func(id string, spans ...string) golden.Question {
+		q := golden.Question{ID: id}
+		for _, s := range spans {
+			q.Relevant = append(q.Relevant, golden.Relevant{Doc: "d", Span: s, Grade: 1})
+		}
+		return q
+	}
+	questions := []golden.Question{
+		question("whole", "two three"),
+		question("at a blank", "three four"),
+		question("in a word", "seven eight"),
+		question("in three", "three four five six seven"),
+		question("left out", "five heading six"),
+		question("both ends, not together", "one two six"),
+		question("twice cut", "three four", "seven eight"),
+		{ID: "no chunk", Relevant: []golden.Relevant{{Doc: "gone", Span: "x", Grade: 1}}},
+		{ID: "not relevant", Relevant: []golden.Relevant{{Doc: "d", Span: "nowhere", Grade: 0}}},
+	}
+	s, err := metric.NewSpans(questions, 0.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range []string{"One two three", "four five six", "seven ei", "ght nine"} {
+		s.Add(uint32(i), axes.Chunk{Doc: "d", N: i, Text: text})
+	}
+	got := s.Counts()
+	if got.Spans != 9 || got.Whole != 1 || got.Cut != 5 || got.Dropped != 3 {
+		t.Errorf("got %+v", got)
+	}
+	if want := []string{"at a blank", "in a word", "in three", "twice cut"}; !slices.Equal(got.CutIn, want) {
+		t.Errorf("cut in %v, want %v", got.CutIn, want)
+	}
+	if want := []string{"left out", "both ends, not together", "no chunk"}; !slices.Equal(got.DroppedIn, want) {
+		t.Errorf("dropped in %v, want %v", got.DroppedIn, want)
+	}
+}
+
+// Chunks that overlap repeat a part of the span.
+func TestSpans_cutByChunksThatOverlap(t *testing.T) {
+	t.Parallel()
+	s, err := metric.NewSpans([]golden.Question{{ID: "q", Relevant: []golden.Relevant{{Doc: "d", Span: "b c d e f", Grade: 1}}}}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range []string{"a b c", "b c d", "c d e", "d e f", "e f g"} {
+		s.Add(uint32(i), axes.Chunk{Doc: "d", N: i, Text: text})
+	}
+	if c := s.Counts(); c.Cut != 1 || c.Whole != 0 || c.Share != 0.6 {
+		t.Errorf("got %+v", c)
+	}
+}
+
+// However a text is cut, each span of it is whole or cut, never dropped.
+func TestSpans_nothingDroppedWhenNothingIsLost(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfN(rapid.StringMatching(`[abї]{1,3}`), 3, 30).Draw(t, "words")
+		from := rapid.IntRange(0, len(words)-2).Draw(t, "from")
+		to := rapid.IntRange(from+1, len(words)).Draw(t, "to")
+		s, err := metric.NewSpans([]golden.Question{{ID: "q", Relevant: []golden.Relevant{{Doc: "d", Span: strings.Join(words[from:to], "  "), Grade: 1}}}}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; len(words) > 0; i++ {
+			n := rapid.IntRange(1, len(words)).Draw(t, "words in a chunk")
+			s.Add(uint32(i), axes.Chunk{Doc: "d", N: i, Text: strings.Join(words[:n], "\n")})
+			words = words[n:]
+		}
+		if c := s.Counts(); c.Dropped != 0 || c.Whole+c.Cut != 1 || c.Whole != c.Reached {
+			t.Fatalf("got %+v", c)
+		}
+	})
+}
+
+// Chunks that are returned as one passage are judged once, by the passage's text.
+func TestSpans_passagesAreJudgedOnce(t *testing.T) {
+	t.Parallel()
+	s, err := metric.NewSpans([]golden.Question{{ID: "q", Relevant: []golden.Relevant{{Doc: "d", Span: "one two", Grade: 2}}}}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	passage := &axes.Passage{First: 0, Text: "one two three"}
+	for i, c := range []axes.Chunk{{Text: "one", Around: passage}, {Text: "two three", Around: passage}, {Text: "four"}} {
+		ordinal := uint32(i)
+		if c.Around != nil {
+			ordinal = uint32(c.Around.First)
+		}
+		c.Doc, c.N = "d", i
+		s.Add(ordinal, c)
+	}
+	if got := s.Judgements(0, metric.UnreachableZero); !slices.Equal(got, []metric.Grade{{Item: 0, Grade: 2}}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestNewSpans_refusesACoverageThatIsNone(t *testing.T) {
+	t.Parallel()
+	for _, coverage := range []float64{0, -1, 1.01, math.NaN()} {
+		if _, err := metric.NewSpans(nil, coverage); err == nil {
+			t.Errorf("coverage %v was taken", coverage)
 		}
 	}
 }

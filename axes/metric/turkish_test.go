@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"raglab/axes/metric"
+	"raglab/internal/stats"
 	"raglab/internal/testdata"
 )
 
@@ -77,5 +78,31 @@ func readJSON(t *testing.T, path string, into any) {
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+// The intervals of nDCG@10 of its 12 configurations, by a bootstrap with another
+// generator of random numbers.
+func TestTurkish_intervals(t *testing.T) {
+	t.Parallel()
+	var published struct {
+		Intervals map[string]struct {
+			Mean float64
+			CI95 [2]float64
+		}
+	}
+	readJSON(t, testdata.Shared(t, "data/turkish-rag-eval/derived/bootstrap-ndcg10.json"), &published)
+	if len(published.Intervals) != 12 {
+		t.Fatalf("%d intervals", len(published.Intervals))
+	}
+	for config, want := range published.Intervals {
+		values, summaries := metric.Evaluate(parseAll(t, "ndcg@10"), turkishQuestions(t, config))
+		low, high := stats.NewBootstrap(values, 10_000, 1).Mean(0, 0.95)
+		if math.Abs(summaries[0].Mean-want.Mean) > 1e-9 {
+			t.Errorf("%s: mean %v, published %v", config, summaries[0].Mean, want.Mean)
+		}
+		if math.Abs(low-want.CI95[0]) > resamplingNoise || math.Abs(high-want.CI95[1]) > resamplingNoise {
+			t.Errorf("%s: interval %.4f to %.4f, published %.4f", config, low, high, want.CI95)
+		}
 	}
 }

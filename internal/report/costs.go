@@ -61,6 +61,9 @@ func (l *Latency) part(name string) []string {
 	if !ok {
 		return []string{notApplicable, notApplicable}
 	}
+	if name == "rerank" {
+		return []string{l.mark(millis(&p.P50)), l.mark(millis(&p.P95))}
+	}
 	return []string{millis(&p.P50), millis(&p.P95)}
 }
 
@@ -148,6 +151,12 @@ var ingestColumns = []ingestColumn{
 			return notApplicable
 		}
 		return strconv.Itoa(*i.Truncated)
+	}},
+	{Column{"USD", true}, func(i *Ingest) string {
+		if !billed(i.USD) {
+			return notApplicable
+		}
+		return dollars(i.USD, i.USDEstimated)
 	}},
 }
 

@@ -167,6 +167,7 @@ func (r *Report) moreColumns() []csvColumn {
 			return strconv.FormatInt(*c.HeapBytes, 10)
 		}})
 	}
+	columns = append(columns, r.costColumns()...)
 	for _, k := range r.annCutoffs() {
 		column := func(suffix string, get func(*ANNRecall) *float64) csvColumn {
 			return csvColumn{fmt.Sprintf("ann_recall@%d%s", k, suffix), func(c *Configuration) string {
@@ -214,7 +215,7 @@ func (o jsonFile) Render(r *Report, _ []byte) ([]byte, error) {
 type MarkdownParams struct {
 	Path   string   `hcl:"path" path:"true" doc:"File to write."`
 	Marker string   `hcl:"marker" default:"" doc:"Name of the two marker lines between which the tables go; without it the whole file is written."`
-	Tables []string `hcl:"tables" default:"" doc:"Which tables to write: best, worst, axes, latency, ingest, tuning, expected, full; none means all." example:"[\"best\", \"axes\"]"`
+	Tables []string `hcl:"tables" default:"" doc:"Which tables to write: best, worst, axes, spans, latency, ingest, cost, tuning, abstention, expected, full; none means all." example:"[\"best\", \"axes\"]"`
 }
 
 type markdownFile struct{ MarkdownParams }

@@ -29,8 +29,12 @@ type Report struct {
 	Configurations []Configuration `json:"configurations"`
 	Effects        []Effect        `json:"effects"`
 	Tuning         []Tuning        `json:"tuning,omitempty"`
-	Ingest         []Ingest        `json:"ingest"`
-	Expectations   []Expectation   `json:"expectations,omitempty"`
+	// Spans are there when chunks are relevant that hold an answer span.
+	Spans []Spans `json:"spans,omitempty"`
+	// Abstentions are in the order of the abstain blocks, and of the rows.
+	Abstentions  []Abstention  `json:"abstention,omitempty"`
+	Ingest       []Ingest      `json:"ingest"`
+	Expectations []Expectation `json:"expectations,omitempty"`
 	// Accounting says what became of every combination of the cross.
 	Accounting string `json:"accounting"`
 	// Notes are sentences that a reader must know, such as that results are
@@ -75,7 +79,7 @@ type Configuration struct {
 	Missing int `json:"missing"`
 	// PerQuestion maps question ids to the metrics' values; null is left out.
 	PerQuestion map[string]map[string]*float64 `json:"per_question"`
-	// Lost are the questions whose answer span no chunk holds whole.
+	// Lost are the questions with an answer span that no chunk holds enough of.
 	Lost    []string `json:"lost,omitempty"`
 	Latency *Latency `json:"latency_ms"`
 	// IndexBytes and IngestSeconds are null when unmeasured. HeapBytes is the size
@@ -83,6 +87,8 @@ type Configuration struct {
 	IndexBytes    *int64   `json:"index_bytes"`
 	HeapBytes     *int64   `json:"heap_bytes,omitempty"`
 	IngestSeconds *float64 `json:"ingest_seconds"`
+	// Cost is null for a row that asks no service.
+	Cost *Cost `json:"cost,omitempty"`
 	// Approximate says that an index may miss some of the nearest vectors;
 	// ANNRecall then holds its rankings against exact search, at several ranks,
 	// and is empty when unmeasured. Of several such indexes it is the worst one's.
@@ -110,6 +116,10 @@ type Latency struct {
 	// Parts are those of [LatencyParts] that the row has, each on its own: their
 	// percentiles do not add up to the whole's.
 	Parts map[string]Percentiles `json:"parts,omitempty"`
+	// Composed says that the time of some questions in the part rerank is the sum of
+	// what their pairs of question and passage took when those were scored, for
+	// another depth or in an earlier run. Tables mark such times.
+	Composed bool `json:"composed,omitempty"`
 }
 
 // LatencyParts are what a question may pass through, in order.
@@ -207,6 +217,10 @@ type Ingest struct {
 	// HeapBytes is the size of the rows that an index in a database is over.
 	HeapBytes *int64 `json:"heap_bytes,omitempty"`
 	Truncated *int   `json:"truncated_texts"`
+	// USD is what services bill for it, null where there are none; USDEstimated as in
+	// [Cost].
+	USD          *float64 `json:"usd,omitempty"`
+	USDEstimated bool     `json:"usd_estimated,omitempty"`
 	// Server is the version of the database.
 	Server string `json:"server,omitempty"`
 }

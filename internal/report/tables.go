@@ -33,8 +33,8 @@ const (
 )
 
 // TableNames are the names of tables, in the order in which reports show them.
-// The names axes and tuning stand for several tables.
-var TableNames = []string{"best", "worst", "axes", "latency", "ingest", "tuning", "expected", "full"}
+// The names axes, tuning and abstention stand for several tables.
+var TableNames = []string{"best", "worst", "axes", "spans", "latency", "ingest", "cost", "tuning", "abstention", "expected", "full"}
 
 // Pick returns the tables with the given names, in their order; no names pick
 // all.
@@ -51,8 +51,8 @@ func Pick(tables []Table, names []string) []Table {
 	return picked
 }
 
-// Tables returns the report's tables: best, worst, axis by axis, latency, ingest
-// cost, tuning, expectations, full.
+// Tables returns the report's tables: best, worst, axis by axis, spans, latency,
+// ingest cost, tuning, abstention, expectations, full.
 func (r *Report) Tables() []Table {
 	ranked := r.Ranked()
 	var tables []Table
@@ -70,13 +70,20 @@ func (r *Report) Tables() []Table {
 	for _, e := range r.Effects {
 		tables = append(tables, r.axisTable(e))
 	}
+	if len(r.Spans) > 0 {
+		tables = append(tables, r.spansTable())
+	}
 	if r.hasParts() {
 		tables = append(tables, r.latencyTable(ranked))
 	}
 	tables = append(tables, r.ingestTable())
+	if r.costs() {
+		tables = append(tables, r.costTable(ranked))
+	}
 	for _, t := range r.Tuning {
 		tables = append(tables, r.tuningTable(t))
 	}
+	tables = append(tables, r.abstentionTables(ranked)...)
 	if len(r.Expectations) > 0 {
 		tables = append(tables, r.expectationTable())
 	}
@@ -319,7 +326,15 @@ func latency(l *Latency) []string {
 	if l == nil {
 		return []string{unmeasured, unmeasured}
 	}
-	return []string{millis(&l.P50), millis(&l.P95)}
+	return []string{l.mark(millis(&l.P50)), l.mark(millis(&l.P95))}
+}
+
+// mark marks a time that is composed.
+func (l *Latency) mark(cell string) string {
+	if l.Composed {
+		return "≈" + cell
+	}
+	return cell
 }
 
 // millis shows milliseconds with as many decimals as mean something.
