@@ -74,7 +74,7 @@ func searchedChunks(rows int) int { return rows / 10 }
 
 func noPostgres(folder string) string {
 	if _, ok, err := assets.New(assets.Config{Dir: folder}).Lookup(assets.Postgres()); err != nil || !ok {
-		return fmt.Sprintf("asset postgres is not in %s: raglab setup experiments/ukwiki.hcl gets it", folder)
+		return fmt.Sprintf("asset postgres is not in %s: raglab setup experiments/uk_articles.hcl gets it", folder)
 	}
 	return ""
 }

@@ -18,12 +18,12 @@ const (
 	seedConfigs   = 52
 )
 
-// seedRow measures the cross of experiments/ukwiki.hcl on as many chunks of that
+// seedRow measures the cross of experiments/uk_articles.hcl on as many chunks of that
 // length as it was first measured on: the indexes, then the questions, then
 // nothing.
 func seedRow() row {
 	return row{
-		name: "seed", does: "raglab apply of experiments/ukwiki.hcl on Postgres, on as many chunks as long as the experiment that it repeats had",
+		name: "seed", does: "raglab apply of experiments/uk_articles.hcl on Postgres, on as many chunks as long as the experiment that it repeats had",
 		needs: func(o options) bool { return !o.quick },
 		set: func(_ context.Context, b *bench) (*trial, error) {
 			assets, missing := assetsFolder()
@@ -50,7 +50,7 @@ func seedRow() row {
 			return &trial{
 				input: "4,179 chunks of 262 tokens on average from real pages, 48 questions, 2 threads (the experiment itself, on another machine with 2 threads: 1,286 s and 52 s)",
 				own: func(ctx context.Context) ([]sample, error) {
-					return b.seed(ctx, filepath.Join(dir, "experiments", "ukwiki.hcl"), corpus, assets)
+					return b.seed(ctx, filepath.Join(dir, "experiments", "uk_articles.hcl"), corpus, assets)
 				},
 				comparisons: []comparison{
 					{figure: "indexes: chunk, embed, Postgres", threads: seedThreads, unit: seconds, own: ingest.wall(), goal: under(seedIngest, seconds)},

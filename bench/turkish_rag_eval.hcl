@@ -23,7 +23,7 @@ corpus "jsonl" {
 }
 
 golden {
-  file        = "${var.corpus}/gold.jsonl"
+  file        = "${var.corpus}/gold.json"
   relevance   = "span"
   unreachable = "skip"
 }

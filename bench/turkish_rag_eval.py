@@ -5,9 +5,8 @@
 
 The folder holds corpus.jsonl and gold.json in that package's format. Without
 --folder one is made: articles with headings out of the Turkish paragraphs,
-questions and answer spans of ../shared/data/more/tquad. The package is
-installed from the Python package index into a virtual environment of its own
-(--venv), with numpy and rank-bm25 at the versions named here.
+questions and answer spans of ../shared/data/more/tquad. pip puts the package
+into a folder of its own (--packages), with what it needs.
 
 Every metric of every row must be equal to 1e-9, and so must the relevance of
 every ranked chunk of every question; else the exit status is 1. The times are
@@ -16,6 +15,7 @@ those of the whole programs, the package's with its imports.
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -45,7 +45,7 @@ def make_folder(folder, source):
         doc = f"tr{number * 7919 % 100003}"  # an order of its own, as strings
         text = []
         for i, paragraph in enumerate(paragraphs):
-            home[paragraph["_id"]] = doc
+            home[paragraph["_id"]] = (doc, title)
             if i > 0:
                 level = "=" * (2 + i % 3)
                 words = " ".join(paragraph["text"].split()[:3]).strip(".,:;=")
@@ -59,7 +59,8 @@ def make_folder(folder, source):
         first = answer["answers"][0]
         if first["verbatim"] and first["text"].strip() and questions[answer["_id"]].strip():
             gold.append({"qid": answer["_id"], "question": questions[answer["_id"]],
-                         "doc_id": home[answer["doc"]], "answer_span": first["text"]})
+                         "doc_id": home[answer["doc"]][0], "doc_title": home[answer["doc"]][1],
+                         "answer_span": first["text"]})
     documents.sort(key=lambda d: d["doc_id"])
     with (folder / "corpus.jsonl").open("w", encoding="utf-8") as out:
         for document in documents:
@@ -67,12 +68,11 @@ def make_folder(folder, source):
     (folder / "gold.json").write_text(json.dumps(gold, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
-def install(venv):
-    python = venv / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-    subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
-    return python
+def install(packages):
+    """Returns the environment in which Python finds the packages."""
+    if not (packages / "turkish_rag_eval").exists():
+        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", packages, *PACKAGES], check=True)
+    return dict(os.environ, PYTHONPATH=str(packages))
 
 
 def timed(command, **options):
@@ -114,10 +114,10 @@ def worst(row, configuration):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--raglab", type=Path, default=HERE.parent / "bin" / "raglab")
-    parser.add_argument("--venv", type=Path, default=Path.home() / ".cache" / "raglab-turkish-rag-eval")
+    parser.add_argument("--packages", type=Path, default=Path.home() / ".cache" / "raglab-turkish-rag-eval")
     parser.add_argument("--folder", type=Path)
     args = parser.parse_args()
-    python = install(args.venv)
+    environment = install(args.packages)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         if args.folder:
@@ -125,11 +125,8 @@ def main():
                 (folder / name).write_bytes((args.folder / name).read_bytes())
         else:
             make_folder(folder, HERE.parent.parent / "shared" / "data" / "more" / "tquad" / "neutral-dev")
-        with (folder / "gold.jsonl").open("w", encoding="utf-8") as out:
-            for g in json.loads((folder / "gold.json").read_text(encoding="utf-8")):
-                out.write(json.dumps({"id": g["qid"], "question": g["question"], "relevant": [{"doc": g["doc_id"], "span": g["answer_span"]}]}, ensure_ascii=False) + "\n")
-        there = timed([python, "-m", "turkish_rag_eval.cli", "run", "--corpus", folder / "corpus.jsonl", "--gold", folder / "gold.json",
-                       "--retrievers", "bm25_stem5", "bm25_nostem", "--out", folder / "theirs"])
+        there = timed([sys.executable, "-m", "turkish_rag_eval.cli", "run", "--corpus", folder / "corpus.jsonl", "--gold", folder / "gold.json",
+                       "--retrievers", "bm25_stem5", "bm25_nostem", "--out", folder / "theirs"], env=environment)
         here = timed([args.raglab.resolve(), "apply", "-quiet", "-cache", folder / "cache", "-var", f"corpus={folder}", HERE / "turkish_rag_eval.hcl"])
         rows, configurations = theirs(folder, "theirs"), ours(folder / "raglab.json")
     if set(rows) != set(configurations):

@@ -1,4 +1,4 @@
-experiment "ukwiki" {
+experiment "uk_articles" {
   title = "Does lexical handling or fusion change retrieval quality for Ukrainian?"
 }
 
@@ -81,6 +81,6 @@ score {
   primary = "ndcg@10"
 }
 
-output "csv" { path = "../results/ukwiki.csv" }
-output "json" { path = "../results/ukwiki.json" }
-output "markdown" { path = "../results/ukwiki.md" }
+output "csv" { path = "../results/uk_articles.csv" }
+output "json" { path = "../results/uk_articles.json" }
+output "markdown" { path = "../results/uk_articles.md" }
