@@ -14,6 +14,7 @@ import (
 
 	"raglab/internal/param"
 	"raglab/internal/pg"
+	"raglab/internal/web"
 )
 
 // Resource is the class of machine resource that a kind's work mainly uses.
@@ -43,8 +44,18 @@ type Meta struct {
 	// inputs to the last bit (embeddings, approximate indexes). The first
 	// result of a key is kept, and verification compares with a tolerance.
 	Volatile bool
+	// Examples are shown besides the one that is made from the parameters.
+	Examples []Example
 	// BringsQuestions says of a source that it has judged questions of its own.
 	BringsQuestions bool
+}
+
+// Example is a part of a spec that uses a kind.
+type Example struct {
+	// Title says in a few words what it shows.
+	Title string
+	// Text is HCL, as raglab fmt lays it out.
+	Text string
 }
 
 // Needs lists what a kind reads besides its declared inputs. The engine
@@ -57,6 +68,10 @@ type Needs struct {
 	// Postgres says that the kind keeps its index in Postgres, which Env then
 	// gives it.
 	Postgres bool
+	// Services are the servers that the kind asks, as a user would tell them apart:
+	// an address without scheme, say. They go into the key as they are, since what a
+	// server gives is nowhere else in it.
+	Services []string
 	// Embedder says of a chunker that it embeds sentences with the embedder of
 	// the configuration.
 	Embedder bool
@@ -68,6 +83,17 @@ type Env struct {
 	Language string
 	// Threads is how many threads one instance may use; 0 means 1.
 	Threads int
+	// Version is the program's version, which a server may be told, or empty.
+	Version string
+	// Downloads is a folder that the kind may keep fetched content in, below one of
+	// its own name, so that nothing is fetched twice; empty where it may not. What
+	// is there may be damaged, or gone the next time.
+	Downloads string
+	// Web asks servers; nil is a client with the usual settings. See [Env.Client].
+	Web *web.Client
+	// Getenv reads the environment variables that the doc of a kind names; nil is
+	// os.Getenv.
+	Getenv func(string) string
 	// Asset returns the folder that holds a named asset's files. It is never
 	// asked for a name that the kind's Needs did not list.
 	Asset func(ctx context.Context, name string) (string, error)
@@ -77,13 +103,25 @@ type Env struct {
 	Postgres func(ctx context.Context) (*pg.DB, error)
 }
 
+// Client returns what asks servers.
+func (e Env) Client() *web.Client {
+	if e.Web != nil {
+		return e.Web
+	}
+	return web.New(web.Config{UserAgent: web.Agent(e.Version, "")})
+}
+
 // Kind is one implementation of a factor, whose instances are of type T. Make
 // one with [Define]; the zero value is of no use.
 type Kind[T any] struct {
 	Meta
 	params func() any
 	needs  func(params any) Needs
-	make   func(params any, env Env) (T, error)
+	// lacks is nil for a kind whose parameters do not matter to its questions.
+	lacks func(params any) string
+	// secrets is nil for a kind that has none.
+	secrets func(params any) []string
+	make    func(params any, env Env) (T, error)
 }
 
 // Define describes a kind whose parameters are a struct P with the tags that
@@ -113,12 +151,45 @@ func NeedsOf[P, T any](kind Kind[T], needs func(P) Needs) Kind[T] {
 	return kind
 }
 
+// QuestionsOf returns the kind with a function that tells whether a source of given
+// parameters brings questions: what the user has to set so that it does, or nothing
+// when it does.
+func QuestionsOf[P, T any](kind Kind[T], lacks func(P) string) Kind[T] {
+	kind.lacks = func(params any) string { return lacks(*params.(*P)) }
+	return kind
+}
+
+// SecretsOf returns the kind with a function that tells which texts in given
+// parameters nobody may see, such as a password.
+func SecretsOf[P, T any](kind Kind[T], secrets func(P) []string) Kind[T] {
+	kind.secrets = func(params any) []string { return secrets(*params.(*P)) }
+	return kind
+}
+
 // Params returns a pointer to a new parameter struct with every default set.
 func (k Kind[T]) Params() any { return k.params() }
 
 // Needs tells what the kind reads besides its inputs. The argument is a pointer
 // as [Kind.Params] returns.
 func (k Kind[T]) Needs(params any) Needs { return k.needs(params) }
+
+// LacksQuestions tells what a user has to set in parameters so that a kind with
+// BringsQuestions does bring some, or nothing when it does.
+func (k Kind[T]) LacksQuestions(params any) string {
+	if k.lacks == nil {
+		return ""
+	}
+	return k.lacks(params)
+}
+
+// Secrets returns the texts in parameters that nobody may see. The argument is a
+// pointer as [Kind.Params] returns.
+func (k Kind[T]) Secrets(params any) []string {
+	if k.secrets == nil {
+		return nil
+	}
+	return k.secrets(params)
+}
 
 // New makes an instance. The argument is a pointer as [Kind.Params] returns.
 func (k Kind[T]) New(params any, env Env) (T, error) { return k.make(params, env) }
@@ -128,6 +199,7 @@ type Described interface {
 	About() Meta
 	Params() any
 	Needs(params any) Needs
+	Secrets(params any) []string
 }
 
 // About returns the kind's description.

@@ -67,21 +67,41 @@ type Chunk struct {
 // reranked and judged as a whole.
 type Passage struct {
 	// First is the place N of the chunk that stands for the passage in rankings:
-	// chunks with the same First share one passage.
+	// chunks with the same First share one passage. They follow one another in the
+	// document, from the one with that place on.
 	First int `json:"first"`
-	// Start and End are byte offsets as a chunk's; Text is the passage's body.
+	// Start and End are byte offsets as a chunk's; Text is the passage's body. All
+	// chunks of a passage say the same of it.
 	Start int    `json:"start"`
 	End   int    `json:"end"`
 	Text  string `json:"text"`
 }
 
-// Returned is the body that is judged, and read by rerankers: that of the passage
-// around the chunk, or the chunk's own.
+// Ranked is the place N of the chunk that stands for this one in rankings: the
+// first of its passage, or the chunk itself.
+func (c Chunk) Ranked() int {
+	if c.Around != nil {
+		return c.Around.First
+	}
+	return c.N
+}
+
+// Returned is the body that is judged, and read by rerankers below the heading: that
+// of the passage around the chunk, or the chunk's own.
 func (c Chunk) Returned() string {
 	if c.Around != nil {
 		return c.Around.Text
 	}
 	return c.Text
+}
+
+// Read is the text that rerankers read: the heading path, a newline and the body
+// that is returned, or that body alone.
+func (c Chunk) Read() string {
+	if c.Heading == "" {
+		return c.Returned()
+	}
+	return c.Heading + "\n" + c.Returned()
 }
 
 // Indexed is the text that retrievers index and embedders embed: the heading

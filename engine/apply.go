@@ -45,6 +45,10 @@ type Executor struct {
 	Poll time.Duration
 	// Budget ends scheduling when that much time has passed; 0 means no end.
 	Budget time.Duration
+	// BudgetUSD ends scheduling when the runs have been billed for that much, those
+	// before this apply that PaidUSD counts included; 0 means no end. What is running
+	// then comes to its end.
+	BudgetUSD, PaidUSD float64
 	// Verify is the share of cached results to make again and compare, 0 to 1.
 	// Those of stages with a residence are left out: making one again would
 	// touch what others search, and whether it is there the plan has asked.
@@ -85,8 +89,11 @@ type Outcomes struct {
 	Different []Failure // verification found another result
 	// Interrupted says that the context ended before the work.
 	Interrupted bool
-	// OverBudget says that the budget ended before the work.
-	OverBudget bool
+	// OverBudget is "seconds" or "usd" when that budget ended before the work, else
+	// empty.
+	OverBudget string
+	// PaidUSD is what runs were billed for so far, failed ones included.
+	PaidUSD float64
 
 	unkept []*Stage // done, but not to be found by the next apply
 }

@@ -67,6 +67,7 @@ func (r *runner) runTask(ctx context.Context, j *job) {
 	t.progress, end = r.progress(j)
 	defer t.discard()
 	defer end()
+	defer func() { j.paid = t.paid() }() // for a run that failed, too
 	if !j.verify {
 		r.events <- Event{Type: EventStart, Time: started, Stage: j.stage, Key: j.key, Reason: j.reason, Attempt: j.attempt}
 	}

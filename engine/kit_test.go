@@ -59,6 +59,7 @@ var (
 	pureKind     = &Kind{Name: "make", Version: "1", Outputs: []string{"out"}, Pure: true, Run: runStep}
 	cheapKind    = &Kind{Name: "cheap", Version: "1", Outputs: []string{"out"}, Pure: true, Cheap: true, Run: runStep}
 	volatileKind = &Kind{Name: "roll", Version: "1", Outputs: []string{"out"}, Run: runStep}
+	steadyKind   = &Kind{Name: "lean", Version: "1", Outputs: []string{"out"}, Steady: true, Run: runStep}
 )
 
 // join is a step that writes a text and, behind it, all inputs in brackets.

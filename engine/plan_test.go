@@ -51,6 +51,7 @@ var planCases = []planCase{
 	{name: "parameter", before: threeStages(pureKind, "m"), after: threeStages(pureKind, "n")},
 	{name: "parameter of a cheap stage", before: threeStages(cheapKind, "m"), after: threeStages(cheapKind, "n")},
 	{name: "parameter of a volatile stage", before: threeStages(volatileKind, "m"), after: threeStages(volatileKind, "n")},
+	{name: "parameter of a steady stage", before: threeStages(steadyKind, "m"), after: threeStages(steadyKind, "n")},
 	{
 		name:   "several parameters",
 		before: withField("1", Field{Params, "a", int64(256)}, Field{Params, "b", "old"}, Field{Params, "gone", true}),

@@ -148,7 +148,7 @@ func (w *planning) conclude(ps *PlannedStage) {
 			ps.root = s
 		}
 	case WillRun:
-		if ps.volatile == nil && !s.Kind.Pure {
+		if ps.volatile == nil && !s.Kind.Pure && !s.Kind.Steady {
 			ps.volatile = s
 		}
 	}

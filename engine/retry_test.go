@@ -161,12 +161,12 @@ func TestApply_budget(t *testing.T) {
 			l.addStep(pureKind, fmt.Sprintf("make[%d]", i), fmt.Sprint(i), minute)
 		}
 		out := l.apply()
-		if fmt.Sprint(out.State) != "[done done queued]" || !out.OverBudget || out.Interrupted || len(out.Failures) > 0 {
+		if fmt.Sprint(out.State) != "[done done queued]" || out.OverBudget != "seconds" || out.Interrupted || len(out.Failures) > 0 {
 			t.Errorf("states %v, over budget %v, interrupted %v", out.State, out.OverBudget, out.Interrupted)
 		}
 		out = l.done()
-		if out.OverBudget || out.Executed != 1 {
-			t.Errorf("second apply: over budget %v, executed %d", out.OverBudget, out.Executed)
+		if out.OverBudget != "" || out.Executed != 1 {
+			t.Errorf("second apply: over budget %q, executed %d", out.OverBudget, out.Executed)
 		}
 	})
 }
@@ -181,7 +181,7 @@ func TestApply_budgetJustEnough(t *testing.T) {
 			<-time.After(time.Minute)
 			return t.Write("out", nil)
 		})
-		if out := l.done(); out.OverBudget {
+		if out := l.done(); out.OverBudget != "" {
 			t.Error("all is done, and the budget was not enough")
 		}
 	})

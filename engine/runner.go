@@ -79,6 +79,7 @@ type job struct {
 	blobs      []cache.Blob
 	completion Completion
 	wall, cpu  time.Duration
+	paid       float64 // USD
 	locked     *cache.LockedError
 	unlocked   bool // the key's lease is free now
 	warnings   []string
@@ -94,7 +95,7 @@ func newRunner(ctx context.Context, e *Executor, plan *Plan) *runner {
 		Executor: e, ctx: ctx, plan: plan, started: e.Now(),
 		out: &Outcomes{
 			State: make([]StageState, n), Keys: make([]cache.Key, n),
-			Outputs: make([][]cache.Blob, n), Wall: make([]time.Duration, n),
+			Outputs: make([][]cache.Blob, n), Wall: make([]time.Duration, n), PaidUSD: e.PaidUSD,
 		},
 		waiting: make([]int32, n), readers: make([][]int32, n), how: make([]Completion, n),
 		free: e.capacity(), inFlight: map[cache.Key]*job{},
@@ -123,19 +124,25 @@ func (r *runner) run() {
 	close(r.over)
 	left := r.out.count(r.how) || len(r.toVerify) > 0
 	r.out.Interrupted = r.ctx.Err() != nil && (left || r.cut)
-	r.out.OverBudget = r.out.OverBudget && left
+	if !left {
+		r.out.OverBudget = ""
+	}
 }
 
 // loop schedules until nothing is left that can run.
 func (r *runner) loop() {
 	interrupt := r.ctx.Done()
 	budget := r.budget()
+	if r.BudgetUSD > 0 && r.out.PaidUSD >= r.BudgetUSD {
+		r.overBudget("usd")
+	}
 	r.dispatch()
 	for r.running > 0 || r.pending() {
 		select {
 		case j := <-r.done:
 			r.running--
 			r.free = r.free.plus(j.takes)
+			r.pay(j)
 			r.finish(j)
 		case j := <-r.retry:
 			r.delayed--
@@ -147,7 +154,7 @@ func (r *runner) loop() {
 			r.probeLocked()
 		case <-budget:
 			budget = nil
-			r.stopped, r.out.OverBudget = true, true
+			r.overBudget("seconds")
 		case <-interrupt:
 			interrupt = nil
 			r.stopped = true
@@ -166,6 +173,25 @@ func (r *runner) budget() <-chan time.Time {
 		return nil
 	}
 	return time.After(r.Budget - r.Now().Sub(r.started))
+}
+
+// overBudget begins nothing more, for want of what the budget bounds.
+func (r *runner) overBudget(what string) {
+	r.stopped = true
+	if r.out.OverBudget == "" {
+		r.out.OverBudget = what
+	}
+}
+
+// pay counts what a job that ended was billed for.
+func (r *runner) pay(j *job) {
+	if j.paid == 0 {
+		return
+	}
+	r.out.PaidUSD, j.paid = r.out.PaidUSD+j.paid, 0
+	if r.BudgetUSD > 0 && r.out.PaidUSD >= r.BudgetUSD {
+		r.overBudget("usd")
+	}
 }
 
 // begin takes over what the plan found in the cache and queues what is ready.

@@ -195,7 +195,7 @@ func TestPlan_Forecast(t *testing.T) {
 		l.add(&kind, "roll["+text+"]", "", l.add(cheapKind, "cheap["+text+"]", text))
 	}
 	p := l.plan()
-	if f := p.Stages[1].Forecast; f == nil || *f != (Forecast{3, 10, "texts"}) {
+	if f := p.Stages[1].Forecast; f == nil || *f != (Forecast{New: 3, Total: 10, Unit: "texts"}) {
 		t.Errorf("forecast %+v", f)
 	}
 	for _, i := range []int{3, 5} {

@@ -21,6 +21,10 @@ type Kind struct {
 	// machine. What follows a stage that is not pure cannot be known before it
 	// has run.
 	Pure bool
+	// Steady kinds are not pure, but what they give comes out equal as a rule, as cuts
+	// do that hang on numbers which are nearly the same each time. What follows one
+	// that is to run may be found in the cache.
+	Steady bool
 	// Cheap kinds are pure, read only their inputs and local files, and are so
 	// quick that a plan may run them in memory to learn what would change.
 	Cheap bool
@@ -109,6 +113,9 @@ type Stage struct {
 	Blocked string
 	// Outside is how many bytes a run reads from outside the cache.
 	Outside int64
+	// Billed says that somebody bills for a run at a price that is known: it
+	// measures [PaidUSD], and a forecast of it says what it costs.
+	Billed bool
 	// Check, when set, is called after a run; an error says which file outside
 	// the cache changed meanwhile. The result is then not kept.
 	Check func() error
@@ -130,10 +137,16 @@ func (s *Stage) Index() int { return s.index }
 // Also lists other addresses that turned out to be the same stage.
 func (s *Stage) Also() []string { return s.also }
 
+// PaidUSD is the measurement of what a run was billed for, in USD, which a budget of
+// money counts.
+const PaidUSD = "new_usd"
+
 // Forecast is how much of a stage's work is new to it: the rest is remembered
 // from other runs.
 type Forecast struct {
 	New   int    `json:"new"`
 	Total int    `json:"total"`
 	Unit  string `json:"unit"`
+	// USD is what the new work costs, of a stage that is billed.
+	USD float64 `json:"usd,omitempty"`
 }

@@ -295,6 +295,14 @@ func (t *Task) measurements() (json.RawMessage, error) {
 	return json.Marshal(t.measured)
 }
 
+// paid is what the task was billed for so far.
+func (t *Task) paid() float64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	usd, _ := t.measured[PaidUSD].(float64)
+	return usd
+}
+
 // commit makes the outputs durable, in the order the kind declares them. None is
 // when one is missing.
 func (t *Task) commit() ([]cache.Blob, error) {

@@ -78,7 +78,7 @@ axis "chunker" {
     abbreviations  = local.abbreviations
     long           = "keep"
     min_last       = 51
-    collapse       = "blanks"
+    collapse       = "stops"
     title          = "heading"
     headings       = "drop"
     heading_syntax = "mediawiki"
@@ -87,13 +87,14 @@ axis "chunker" {
     kind           = "markdown_header"
     max_tokens     = local.size
     unit           = "characters"
+    heading        = "path"
     heading_syntax = "mediawiki"
     split          = "sentence"
     rules          = "punctuation"
     abbreviations  = local.abbreviations
     long           = "keep"
     min_last       = 51
-    collapse       = "blanks"
+    collapse       = "stops"
   }
 }
 

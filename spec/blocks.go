@@ -27,11 +27,18 @@ type (
 		Language string `hcl:"language" default:"" doc:"Language of the documents as a BCP 47 tag, such as uk."`
 	}
 	goldenBlock struct {
-		File        string `hcl:"file" default:"" path:"true" doc:"Judged questions in raglab's own shape."`
-		Queries     string `hcl:"queries" default:"" path:"true" doc:"Questions in BEIR's or TREC's shape."`
-		Qrels       string `hcl:"qrels" default:"" path:"true" doc:"Judgements in BEIR's or TREC's shape."`
-		Relevance   string `hcl:"relevance" default:"document" enum:"document|span|chunk" doc:"What a judgement is about."`
-		Unreachable string `hcl:"unreachable" default:"zero" enum:"zero|skip" doc:"What becomes of a question whose span no chunk holds: it scores 0, or is left out."`
+		File        string  `hcl:"file" default:"" path:"true" doc:"Judged questions in one file."`
+		Format      string  `hcl:"format" default:"auto" enum:"auto|raglab|rag-eval|turkish-rag-eval" doc:"Shape of the file; auto takes it from the content."`
+		Drafts      bool    `hcl:"drafts" default:"false" doc:"Take questions of the file that a model drafted, too. Those whose annotators disagree are never taken."`
+		Queries     string  `hcl:"queries" default:"" path:"true" doc:"Questions in BEIR's or TREC's shape."`
+		Qrels       string  `hcl:"qrels" default:"" path:"true" doc:"Judgements in BEIR's or TREC's shape."`
+		Relevance   string  `hcl:"relevance" default:"document" enum:"document|span|chunk" doc:"What a judgement is about: a document; an answer span in it, which relevant chunks hold; or a chunk, named by its document, # and its place in it from 0, as in guide#3. Grades count in all three."`
+		Unreachable string  `hcl:"unreachable" default:"zero" enum:"zero|skip" doc:"What becomes of a span that no chunk holds enough of: it counts as relevant and not found, so that a question with no other scores 0, or does not count, so that such a question is left out."`
+		Coverage    float64 `hcl:"coverage" default:"1" min:"0" max:"1" doc:"With relevance = \"span\": the share of a span's characters that a relevant chunk holds at least, in one stretch; 1 for the whole span, never 0."`
+		Within      string  `hcl:"within" default:"" doc:"With relevance = \"document\": the metadata field in which a document, such as a page, names the one that it is a part of. Rankings and judgements of parts are then those of the whole. Documents without the field are wholes of their own."`
+		Missing     string  `hcl:"missing" default:"error" enum:"error|drop" doc:"What becomes of a judgement of a document that the corpus lacks: it is an error, or it is dropped, and with its last one the question."`
+		Order       string  `hcl:"order" default:"source" enum:"source|id" doc:"Order of the questions: as they stand where they are from, or the byte order of their ids. Resampling depends on it."`
+		StripPrefix string  `hcl:"strip_prefix" default:"" doc:"Text that is taken off the front of each question, with the white space around what is left."`
 	}
 	splitBlock struct {
 		By      string  `hcl:"by" default:"hash" enum:"hash|tag" doc:"What decides whether a question is for dev or test: a hash of its id, or a tag."`
@@ -122,15 +129,17 @@ func (l *loader) readGolden() {
 	} else {
 		setDefaults(&l.e.goldenAsWritten)
 		l.e.Golden.Relevance, l.e.Golden.Unreachable = l.e.goldenAsWritten.Relevance, l.e.goldenAsWritten.Unreachable
+		l.e.Golden.Coverage = l.e.goldenAsWritten.Coverage
+		l.e.Golden.Missing, l.e.Golden.Order = l.e.goldenAsWritten.Missing, l.e.goldenAsWritten.Order
 	}
 	g := l.e.Golden
-	if c := l.e.Corpus; g.File == "" && g.Queries == "" && g.Qrels == "" && !l.broken &&
+	if c := l.e.Corpus; g.Source == nil && g.File == "" && g.Queries == "" && g.Qrels == "" && !l.broken &&
 		c != nil && !c.bad && !c.info.BringsQuestions && !l.unreadable(b) {
 		at := l.missingRange()
 		if b != nil {
 			at = b.DefRange()
 		}
-		l.report(errorAt(sumNoQuestions, at, "The corpus %q brings no questions: give golden a file, or queries and qrels.", c.Label))
+		l.report(errorAt(sumNoQuestions, at, "The corpus %q brings no questions: give golden a file, or queries and qrels, or a source.", c.Label))
 	}
 }
 
@@ -144,28 +153,51 @@ func (l *loader) unreadable(b *hclsyntax.Block) bool {
 
 func (l *loader) readGoldenBlock(b *hclsyntax.Block) {
 	var p goldenBlock
-	l.decode(&p, b, "split")
+	l.decode(&p, b, "source", "split")
 	l.e.Golden = Golden{
-		File: l.world.resolve(p.File), Queries: l.world.resolve(p.Queries), Qrels: l.world.resolve(p.Qrels),
-		Relevance: p.Relevance, Unreachable: p.Unreachable, Range: b.DefRange(),
+		File: l.world.resolve(p.File), Format: p.Format, Drafts: p.Drafts, Queries: l.world.resolve(p.Queries), Qrels: l.world.resolve(p.Qrels),
+		Relevance: p.Relevance, Unreachable: p.Unreachable, Coverage: p.Coverage, Within: p.Within, Range: b.DefRange(),
+		Missing: p.Missing, Order: p.Order, StripPrefix: p.StripPrefix,
 	}
 	l.e.goldenAsWritten = p
+	l.checkRelevance(p, b)
 	switch {
 	case p.File != "" && (p.Queries != "" || p.Qrels != ""):
 		l.report(errorAt(sumGoldenFiles, b.DefRange(), "golden has either a file, or queries and qrels."))
 	case (p.Queries == "") != (p.Qrels == "") && !l.unreadable(b):
 		l.report(errorAt(sumGoldenFiles, b.DefRange(), "queries and qrels belong together: one has the questions, the other the judgements."))
+	case p.File == "" && (b.Body.Attributes["format"] != nil || b.Body.Attributes["drafts"] != nil) && !l.unreadable(b):
+		l.report(errorAt(sumGoldenFiles, b.DefRange(), "format and drafts are about a file, and golden names none."))
 	}
-	var first *hclsyntax.Block
+	first := map[string]*hclsyntax.Block{}
 	for _, inner := range b.Body.Blocks {
+		labels, known := map[string]int{"split": 0, "source": 1}[inner.Type]
 		switch {
-		case inner.Type != "split" || !l.checkLabels(inner, 0):
-		case first != nil:
-			l.duplicate(inner, first, "golden has one split block")
-		default:
-			first = inner
+		case !known || !l.checkLabels(inner, labels):
+		case first[inner.Type] != nil:
+			l.duplicate(inner, first[inner.Type], "golden has one %s block", inner.Type)
+		case inner.Type == "split":
 			l.readSplit(inner)
+		default:
+			l.readGoldenSource(inner, p)
 		}
+		if first[inner.Type] == nil {
+			first[inner.Type] = inner
+		}
+	}
+}
+
+// checkRelevance reports attributes that go with another relevance than the one
+// chosen: they would do nothing.
+func (l *loader) checkRelevance(p goldenBlock, b *hclsyntax.Block) {
+	goesWith := map[string]string{"coverage": "span", "within": "document"}
+	for _, name := range sortedKeys(goesWith) {
+		if a := b.Body.Attributes[name]; a != nil && p.Relevance != goesWith[name] {
+			l.report(errorAt(sumBadValue, a.SrcRange, "%s goes with relevance = %q, not %q.", name, goesWith[name], p.Relevance))
+		}
+	}
+	if a := b.Body.Attributes["coverage"]; a != nil && p.Relevance == "span" && p.Coverage == 0 {
+		l.report(errorAt(sumBadValue, a.Expr.Range(), "coverage must be above 0: otherwise every chunk of the document would be relevant."))
 	}
 }
 
@@ -242,17 +274,6 @@ func (l *loader) readOutputs() {
 	}
 	if b := l.single("store"); b != nil {
 		l.e.Store = l.readLabelled(b, storeFactor)
-	}
-}
-
-// hideStore keeps the secrets of the store's parameters out of all that is shown.
-func (l *loader) hideStore() {
-	o := l.e.Store
-	if o == nil || o.info.Secrets == nil {
-		return
-	}
-	if params := l.e.eval.evaluate(o, nil, nil).params; params != nil {
-		l.e.storeSecrets = o.info.Secrets(params)
 	}
 }
 

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -39,7 +40,7 @@ func kind[P any](name string, check ...func(P) error) KindInfo {
 		return p
 	}}
 	if len(check) > 0 {
-		k.Check = func(p any) error { return check[0](*p.(*P)) }
+		k.Check = func(p any, _ string) error { return check[0](*p.(*P)) }
 	}
 	return k
 }
@@ -52,6 +53,7 @@ type (
 	beirParams struct {
 		Path  string `hcl:"path" path:"true" doc:"Folder of the data set."`
 		Split string `hcl:"split" default:"test" doc:"Which judgements."`
+		Lock  string `hcl:"lock" path:"true" default:"" doc:"Digests."`
 	}
 	wikipediaParams struct {
 		Language string `hcl:"language" doc:"Which Wikipedia."`
@@ -106,6 +108,12 @@ type (
 func newCatalog() testCatalog {
 	beir := kind[beirParams]("beir")
 	beir.BringsQuestions = true
+	beir.LacksQuestions = func(params any) string {
+		if filepath.Base(params.(*beirParams).Path) == "nothing" {
+			return "set path to something"
+		}
+		return ""
+	}
 	overlap := func(p fixedParams) error {
 		if p.Overlap >= p.Tokens {
 			return param.Errorf("overlap", "%d tokens would never let a chunk of %d advance", p.Overlap, p.Tokens)

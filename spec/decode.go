@@ -107,7 +107,7 @@ func (f *field) evaluate(ctx *hcl.EvalContext, what string) (value any, null boo
 		d.Context = f.attr.SrcRange.Ptr()
 		return nil, false, append(diags, inContext(d, expr, ctx))
 	}
-	goValue, err := toGo(v, f.Type)
+	goValue, err := toField(v, f.Field)
 	if err != nil {
 		return fail(sumWrongType, "%s of %s must be %s%s.", f.Name, what, article(f.TypeName()), notThat(err, len(marks) > 0))
 	}
@@ -208,6 +208,14 @@ func article(noun string) string {
 		return "an " + noun
 	}
 	return "a " + noun
+}
+
+// toField is toGo for the value of a parameter, whose lists some texts may stand for.
+func toField(v cty.Value, f param.Field) (any, error) {
+	if f.Lines && !v.IsNull() && v.Type() == cty.String {
+		return param.Lines(v.AsString()), nil
+	}
+	return toGo(v, f.Type)
 }
 
 // toGo converts a known, unmarked value that is not null, without turning

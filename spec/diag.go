@@ -61,6 +61,7 @@ const (
 	sumIncludeNothing    = "Include that adds nothing"
 	sumIncludeImpossible = "Impossible combination included"
 	sumExpectNothing     = "Expectation that matches nothing"
+	sumAbstainNothing    = "Abstention that matches nothing"
 	sumNothingLeft       = "No configuration left"
 	sumTooLarge          = "Cross too large"
 	sumBaseDropped       = "Base not among the configurations"

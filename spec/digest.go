@@ -118,6 +118,12 @@ func (l *loader) digest() string {
 		"cross":      []any{l.crossing.mode, e.cross.Base, l.crossing.order},
 		"reads":      reads,
 	}
+	if len(e.Abstains) > 0 {
+		whole["abstains"] = sortedTexts(e.Abstains, func(a *Abstain) any { return a.written() })
+	}
+	if e.Golden.Source != nil {
+		whole["golden source"] = l.written(e.Golden.Source)
+	}
 	return digest([]byte(encode(whole)))
 }
 

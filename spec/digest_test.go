@@ -28,6 +28,8 @@ var digestBlocks = []string{
 	"score {\n  depth = 50\n  metrics = [\"ndcg@10\", \"recall@5\"]\n  primary = \"recall@5\"\n}",
 	"expect {\n  where = { chunker = \"whole\" }\n  value = 0.5\n}",
 	`budget { seconds = 60 }`,
+	"abstain \"score\" {\n  leg = \"bm25\"\n  floors = [0.5]\n}",
+	`abstain "margin" { where = { chunker = "whole" } }`,
 	`output "csv" { path = "a.csv" }`,
 	`output "json" { path = "a.json" }`,
 	`store "postgres" { dsn = "x" }`,

@@ -36,7 +36,7 @@ var blockDocs = []blockDoc{
   path     = var.docs
   language = "uk"
 }`},
-	{"golden", "Says where the judged questions are. May be left out when the corpus brings its own.", fieldsOf[goldenBlock], `golden {
+	{"golden", "Says where the judged questions are: in files, or in a source of their own, whose label is a kind of source that brings questions. May be left out when the corpus brings its own.", fieldsOf[goldenBlock], `golden {
   file = "golden.jsonl"
   split {
     by  = "hash"
@@ -46,6 +46,16 @@ var blockDocs = []blockDoc{
 	{"split", "Inside golden: divides the questions into dev, where values are tuned, and test, where rows are scored.", fieldsOf[splitBlock], `golden {
   file = "golden.jsonl"
   split { by = "tag" }
+}`},
+	{"source", "Inside golden: where the questions come from when neither files nor the corpus have them; the label is a kind of source that brings questions.", nil, `golden {
+  missing = "drop"
+  source "huggingface" {
+    repository       = "BeIR/scifact"
+    queries          = ["queries.jsonl.gz"]
+    qrels            = ["test.tsv"]
+    qrels_repository = "BeIR/scifact-qrels"
+    lock             = "questions.lock.json"
+  }
 }`},
 	{"fixed", "Chooses one option for a factor. use names a kind that needs no parameters; option gives one a label and parameters, its kind being the label unless set; leg is an option that others may refer to and that is no row.", nil, `fixed "retriever" {
   option "rrf" { legs = ["dense", "lexical"] }
@@ -84,6 +94,11 @@ axis "chunker" {
   metric = "ndcg@10"
   value  = 0.592
   source = "README of the data set"
+}`},
+	{"abstain", "Shows how accurate the first results are when only questions with a strong signal are answered, and picks a threshold for each floor of accuracy: on the dev questions when there is a split, told on the test questions then. The label is the signal: margin is (s1 − s2) / s1 of the first two scores, score is the first score; a single result has the margin 1, a first score of 0 or less the margin 0. An answered question is right when its first result is relevant, so that one to which nothing is relevant is wrong; one without a result is never answered. Scores are what the ranking has: those of a fused one are sums of 1 / (k + rank), whose margins are small, and want thresholds of their own.", fieldsOf[abstainBlock], `abstain "score" {
+  leg    = "dense"
+  where  = { retriever = "rrf" }
+  floors = [0.7, 0.8, 0.9]
 }`},
 	{"budget", "Stops an apply between stages when it is used up.", fieldsOf[budgetBlock], `budget {
   seconds = 3600
@@ -278,6 +293,9 @@ func (p *docPrinter) kind(factor string, k KindInfo) {
 		p.fields(fields)
 	}
 	p.example(Example(p.catalog, factor, k))
+	for _, e := range k.Examples {
+		p.titled("Example, "+e[0], e[1])
+	}
 }
 
 func (p *docPrinter) fields(fields []param.Field) {
@@ -287,8 +305,11 @@ func (p *docPrinter) fields(fields []param.Field) {
 	}
 }
 
-func (p *docPrinter) example(text string) {
-	p.printf("\nExample:\n")
+func (p *docPrinter) example(text string) { p.titled("Example", text) }
+
+// titled prints a part of a spec under a title.
+func (p *docPrinter) titled(title, text string) {
+	p.printf("\n%s:\n", title)
 	for line := range strings.SplitSeq(text, "\n") {
 		p.printf("%s\n", strings.TrimRight("    "+line, " "))
 	}

@@ -290,6 +290,7 @@ func (x *expansion) finish() {
 			x.report(warningAt(sumExpectNothing, e.Range, "No row has all the labels that where names."))
 		}
 	}
+	x.checkAbstains()
 }
 
 // matchesElsewhere asks a rule about the combinations that a cheaper mode did

@@ -11,12 +11,13 @@ import (
 // checkReferences evaluates all that does not depend on the configuration, and
 // checks that references lead somewhere and not in circles.
 func (l *loader) checkReferences() {
-	for _, o := range slices.Concat([]*Option{l.e.Corpus, l.e.Store}, l.e.Outputs) {
+	for _, o := range slices.Concat([]*Option{l.e.Corpus, l.e.Golden.Source, l.e.Store}, l.e.Outputs) {
 		if o != nil {
 			l.reportNew(l.e.eval.evaluate(o, nil, nil))
 		}
 	}
-	l.hideStore()
+	l.checkQuestions()
+	l.hideSecrets()
 	for _, o := range l.e.options() {
 		if len(o.refs.axes) == 0 {
 			l.checkOption(o, nil)

@@ -142,7 +142,7 @@ func (ev *evaluator) compute(o *Option, ctx *hcl.EvalContext) *evaluation {
 		done.links = append(done.links, ev.e.links(f, done.params, o)...)
 	}
 	if !o.bad && !done.diags.HasErrors() && o.info.Check != nil {
-		if err := o.info.Check(done.params); err != nil {
+		if err := o.info.Check(done.params, ev.e.Language); err != nil {
 			d := ev.e.ParamError(o, err)
 			d.Detail += whereRead(o.refs, ctx)
 			done.diags = append(done.diags, d)

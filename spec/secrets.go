@@ -16,12 +16,15 @@ func (e *Experiment) Sensitive(variable string) bool { return e.sensitive[variab
 // (sensitive).
 func (e *Experiment) Hide() func(string) string { return hiding(e.secrets) }
 
-// Redact is like [Experiment.Hide] and hides the secrets of the store too. It is
-// for what is shown and logged, not for keys: where indexes live must not change
+// HasSecrets reports whether [Experiment.Redact] has anything to hide.
+func (e *Experiment) HasSecrets() bool { return len(e.secrets)+len(e.ownSecrets) > 0 }
+
+// Redact is like [Experiment.Hide] and hides the secrets of the store and of sources,
+// such as the address of a database, too. It is for what is shown and logged, not for keys: where indexes live must not change
 // what they are called.
 func (e *Experiment) Redact() func(string) string {
 	// Long ones first, so that none is broken by a shorter one within it.
-	all := slices.Concat(e.storeSecrets, e.secrets)
+	all := slices.Concat(e.ownSecrets, e.secrets)
 	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
 	return hiding(all)
 }

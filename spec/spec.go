@@ -42,17 +42,24 @@ type KindInfo struct {
 	Name    string
 	Summary string
 	Doc     string
+	// Examples are parts of specs, by title, that use the kind, besides the one that
+	// is made from its parameters.
+	Examples [][2]string
 	// Params returns a pointer to a new struct with the tags of package param
 	// and every default set.
 	Params func() any
-	// Check, which may be nil, is asked about parameters that are each valid.
-	// A [*raglab/internal/param.Error] is shown at the attribute it names.
-	Check func(params any) error
+	// Check, which may be nil, is asked about parameters that are each valid, for a
+	// corpus of that language, which may be empty. A [*raglab/internal/param.Error] is
+	// shown at the attribute it names.
+	Check func(params any, language string) error
 	// Secrets, which may be nil, returns the texts in parameters that nobody may
 	// see, such as a password.
 	Secrets func(params any) []string
 	// BringsQuestions says of a source that it has judged questions of its own.
+	// LacksQuestions, which may be nil, returns what to set in parameters so that it
+	// has, or nothing when it has.
 	BringsQuestions bool
+	LacksQuestions  func(params any) string
 }
 
 // LoadOptions are what a spec is loaded with.
@@ -103,6 +110,8 @@ type Experiment struct {
 	Store   *Option
 	Budget  Budget
 	Expects []*Expect
+	// Abstains ask for abstention curves.
+	Abstains []*Abstain
 	// Digest is the SHA-256, in hexadecimal, of all that the spec means:
 	// comments, white space and the order of blocks and attributes do not
 	// change it; variables, files and environment variables read do.
@@ -113,7 +122,7 @@ type Experiment struct {
 	world           *world
 	eval            *evaluator
 	secrets         []string // of sensitive variables
-	storeSecrets    []string
+	ownSecrets      []string // of the store and of sources
 	sensitive       map[string]bool
 }
 
@@ -153,14 +162,35 @@ type Option struct {
 
 // Golden says where the judged questions are and how they are used.
 type Golden struct {
-	// File is in raglab's own shape; Queries and Qrels are in BEIR's or
-	// TREC's. All three are empty when the corpus brings its questions.
+	// File is one file in a shape of Format; Queries and Qrels are in BEIR's or
+	// TREC's. All three are empty when a source brings the questions: Source, or
+	// the corpus's.
 	File, Queries, Qrels string
+	// Format names the shape of File; "auto" takes it from the content.
+	Format string
+	// Drafts takes questions that a model drafted, too.
+	Drafts bool
 	// Relevance is "document", "span" or "chunk".
 	Relevance string
 	// Unreachable is "zero" or "skip": what to do with a question whose span
 	// no chunk holds.
 	Unreachable string
+	// Coverage, above 0 and at most 1, is the share of a span that a relevant
+	// chunk holds.
+	Coverage float64
+	// Within is the metadata field by which documents name the whole that they
+	// are a part of, or empty.
+	Within string
+	// Source is where questions come from that have a source of their own; nil when
+	// they are in files or the corpus brings them.
+	Source *Option
+	// Missing is "error" or "drop": what to do with a judgement of a document that the
+	// corpus lacks.
+	Missing string
+	// Order is "source" or "id".
+	Order string
+	// StripPrefix is taken off the front of questions.
+	StripPrefix string
 	// Split is nil when every question is a test question.
 	Split *Split
 	Range hcl.Range
@@ -218,6 +248,31 @@ type Expect struct {
 	// Source says where the figure is from.
 	Source string
 	Range  hcl.Range
+}
+
+// The signals of an [Abstain].
+const (
+	SignalMargin = "margin"
+	SignalScore  = "score"
+)
+
+// Abstain asks how accurate the first result is when only those questions are
+// answered for which a signal is strong enough.
+type Abstain struct {
+	// Signal is [SignalMargin] or [SignalScore].
+	Signal string
+	// Leg is the label of the retriever's option or leg whose run has the signal;
+	// empty for the run that is scored.
+	Leg string
+	// Where maps factors to labels; rows that have them all are meant.
+	Where map[string]string
+	// Thresholds ascend; empty for the usual ones.
+	Thresholds []float64
+	// Floors are accuracies, at least one, for each of which a threshold is picked.
+	Floors []float64
+	// MinAnswered is how many questions a picked threshold answers at least.
+	MinAnswered int
+	Range       hcl.Range
 }
 
 // Read is something outside the spec that an expression read.

@@ -50,7 +50,7 @@ func TestConformance_fixed(t *testing.T) {
 				c := newChunker(t, chunker.Fixed(), axes.Env{}, func(p *chunker.FixedParams) {
 					p.Unit, p.Size, p.Overlap, p.Tail = unit, 20, 7, tail
 				})
-				chunkertest.Run(t, c, chunkertest.Promise{Max: 20, Counter: counter(unit), Overlaps: true})
+				chunkertest.Run(t, c, chunkertest.Promise{Max: 20, Counter: counter(unit), Overlaps: true, LineEnds: unit == "characters"})
 			})
 		}
 	}
@@ -109,7 +109,7 @@ func TestConformance_sentence(t *testing.T) {
 		t.Run(unit, func(t *testing.T) {
 			t.Parallel()
 			c := newChunker(t, chunker.Sentence(), axes.Env{Language: "uk"}, func(p *chunker.SentenceParams) { p.Unit, p.MaxTokens = unit, 20 })
-			chunkertest.Run(t, c, chunkertest.Promise{Max: 20, Counter: counter(unit)})
+			chunkertest.Run(t, c, chunkertest.Promise{Max: 20, Counter: counter(unit), LineEnds: unit == "characters"})
 		})
 	}
 	t.Run("punctuation", func(t *testing.T) {
@@ -117,14 +117,14 @@ func TestConformance_sentence(t *testing.T) {
 		c := newChunker(t, chunker.Sentence(), axes.Env{}, func(p *chunker.SentenceParams) {
 			p.Unit, p.MaxTokens, p.Rules, p.Abbreviations = "characters", 20, "punctuation", []string{"Dr."}
 		})
-		chunkertest.Run(t, c, chunkertest.Promise{Max: 20, Counter: chunker.Characters{}})
+		chunkertest.Run(t, c, chunkertest.Promise{Max: 20, Counter: chunker.Characters{}, LineEnds: true})
 	})
 	t.Run("long sentences kept", func(t *testing.T) {
 		t.Parallel()
 		c := newChunker(t, chunker.Sentence(), axes.Env{}, func(p *chunker.SentenceParams) {
 			p.Unit, p.MaxTokens, p.Long, p.Collapse, p.Headings = "characters", 20, "keep", "blanks", "drop"
 		})
-		chunkertest.Run(t, c, chunkertest.Promise{Reworded: true, Dropped: titleOrHeading})
+		chunkertest.Run(t, c, chunkertest.Promise{Reworded: true, Dropped: titleOrHeading, LineEnds: true})
 	})
 	t.Run("windows", func(t *testing.T) {
 		t.Parallel()
@@ -142,7 +142,7 @@ func TestConformance_paragraph(t *testing.T) {
 				c := newChunker(t, chunker.Paragraph(), axes.Env{Language: "it"}, func(p *chunker.ParagraphParams) {
 					p.Unit, p.MaxTokens, p.MinTokens = unit, 20, least
 				})
-				chunkertest.Run(t, c, chunkertest.Promise{Max: 20, Counter: counter(unit)})
+				chunkertest.Run(t, c, chunkertest.Promise{Max: 20, Counter: counter(unit), LineEnds: unit == "characters"})
 			})
 		}
 	}
@@ -158,7 +158,7 @@ func TestConformance_markdownHeader(t *testing.T) {
 					c := newChunker(t, chunker.MarkdownHeader(), axes.Env{}, func(p *chunker.MarkdownHeaderParams) {
 						p.Unit, p.MaxTokens, p.MinTokens, p.Heading = unit, 20, least, heading
 					})
-					promise := chunkertest.Promise{Max: 20, Counter: counter(unit)}
+					promise := chunkertest.Promise{Max: 20, Counter: counter(unit), LineEnds: unit == "characters"}
 					if heading == "prepend" {
 						promise.Dropped = inHeading
 					}
@@ -177,7 +177,96 @@ func TestConformance_markdownHeader(t *testing.T) {
 		c := newChunker(t, chunker.MarkdownHeader(), axes.Env{}, func(p *chunker.MarkdownHeaderParams) {
 			p.Unit, p.MaxTokens, p.Syntax, p.Split, p.Collapse, p.Heading = "characters", 40, "mediawiki", "sentence", "blanks", "keep"
 		})
-		chunkertest.Run(t, c, chunkertest.Promise{Reworded: true})
+		chunkertest.Run(t, c, chunkertest.Promise{Reworded: true, LineEnds: true})
+	})
+}
+
+func TestConformance_stops(t *testing.T) {
+	t.Parallel()
+	sentence := newChunker(t, chunker.Sentence(), axes.Env{}, func(p *chunker.SentenceParams) {
+		p.Unit, p.MaxTokens, p.Rules, p.Collapse, p.Long, p.Headings, p.Title, p.Syntax = "characters", 40, "punctuation", "stops", "keep", "drop", "heading", "mediawiki"
+	})
+	t.Run("sentence", func(t *testing.T) {
+		t.Parallel()
+		chunkertest.Run(t, sentence, chunkertest.Promise{Reworded: true, LineEnds: true, Counter: chunker.Characters{}, Dropped: wikiHeadings})
+	})
+	header := newChunker(t, chunker.MarkdownHeader(), axes.Env{}, func(p *chunker.MarkdownHeaderParams) {
+		p.Unit, p.MaxTokens, p.Rules, p.Collapse, p.Long, p.Split, p.Heading, p.Syntax = "characters", 40, "punctuation", "stops", "keep", "sentence", "path", "mediawiki"
+	})
+	t.Run("markdown_header", func(t *testing.T) {
+		t.Parallel()
+		chunkertest.Run(t, header, chunkertest.Promise{Reworded: true, LineEnds: true, Counter: chunker.Characters{}, Dropped: wikiHeadings})
+	})
+}
+
+// wikiHeadings allows titles and the headings of MediaWiki to be left out.
+func wikiHeadings(doc axes.Document, text string, _ []axes.Chunk) string {
+	text, _ = strings.CutPrefix(text, doc.Title+"\n")
+	if strings.TrimSpace(text) == "# "+doc.Title {
+		return ""
+	}
+	for _, b := range markdown.Blocks(text, markdown.MediaWiki) {
+		if rest := text[b.Start:b.End]; b.Kind != markdown.Heading && strings.TrimSpace(rest) != "" {
+			return fmt.Sprintf("%q is in no chunk", rest)
+		}
+	}
+	return ""
+}
+
+func TestConformance_semantic(t *testing.T) {
+	t.Parallel()
+	for _, unit := range []string{"words", "characters"} {
+		for _, cut := range []string{"percentile", "deviation", "absolute"} {
+			t.Run(unit+" "+cut, func(t *testing.T) {
+				t.Parallel()
+				c := newChunker(t, chunker.Semantic(), axes.Env{Language: "uk"}, func(p *chunker.SemanticParams) {
+					p.Cut, p.Threshold, p.Unit, p.MaxSize, p.MinSize = cut, 0.3, unit, 20, 6
+				})
+				chunkertest.Run(t, chunkertest.WithVectors(c), chunkertest.Promise{Max: 20, Counter: counter(unit), LineEnds: unit == "characters"})
+			})
+		}
+	}
+}
+
+func TestConformance_parent(t *testing.T) {
+	t.Parallel()
+	for _, passage := range []string{"section", "paragraph", "sentence"} {
+		for _, child := range []string{"sentence", "fixed"} {
+			for _, unit := range []string{"words", "characters"} {
+				t.Run(passage+" "+child+" "+unit, func(t *testing.T) {
+					t.Parallel()
+					c := newChunker(t, chunker.Parent(), axes.Env{Language: "uk"}, func(p *chunker.ParentParams) {
+						p.Passage, p.Child, p.Unit, p.MaxTokens, p.MinTokens, p.ChildSize = passage, child, unit, 30, 10, 8
+						if child == "fixed" {
+							p.Overlap = 3
+						}
+					})
+					promise := chunkertest.Promise{
+						Max: 8, Counter: counter(unit), LineEnds: unit == "characters", Passages: true, MaxPassage: 30, Overlaps: child == "fixed",
+					}
+					if passage == "section" {
+						promise.Dropped = inHeading
+					}
+					chunkertest.Run(t, c, promise)
+				})
+			}
+		}
+	}
+}
+
+func TestConformance_sentenceWindow(t *testing.T) {
+	t.Parallel()
+	for _, window := range []int{0, 1, 3} {
+		t.Run(fmt.Sprint(window), func(t *testing.T) {
+			t.Parallel()
+			c := newChunker(t, chunker.SentenceWindow(), axes.Env{Language: "tr"}, func(p *chunker.SentenceWindowParams) { p.Window, p.MaxTokens = window, 20 })
+			chunkertest.Run(t, c, chunkertest.Promise{Max: 20, Counter: chunker.Words{}, Passages: true, MaxPassage: 20 * (2*window + 1)})
+		})
+	}
+	t.Run("headings dropped", func(t *testing.T) {
+		t.Parallel()
+		c := newChunker(t, chunker.SentenceWindow(), axes.Env{}, func(p *chunker.SentenceWindowParams) { p.Headings, p.Title = "drop", "heading" })
+		chunkertest.Run(t, c, chunkertest.Promise{Passages: true, Reworded: true, Dropped: titleOrHeading})
 	})
 }
 
@@ -195,6 +284,9 @@ func TestConformance_realCorpora(t *testing.T) {
 				chunkertest.Check(t, newChunker(t, chunker.Sentence(), env, func(p *chunker.SentenceParams) { p.MaxTokens = 60 }), chunkertest.Promise{Max: 60, Counter: unit}, doc)
 				chunkertest.Check(t, newChunker(t, chunker.Paragraph(), env, func(p *chunker.ParagraphParams) { p.MaxTokens, p.MinTokens = 60, 40 }), chunkertest.Promise{Max: 60, Counter: unit}, doc)
 				chunkertest.Check(t, newChunker(t, chunker.MarkdownHeader(), env, func(p *chunker.MarkdownHeaderParams) { p.MaxTokens = 60 }), chunkertest.Promise{Max: 60, Counter: unit, Dropped: inHeading}, doc)
+				chunkertest.Check(t, newChunker(t, chunker.Parent(), env, func(p *chunker.ParentParams) { p.MaxTokens, p.ChildSize, p.MinTokens = 90, 20, 60 }), chunkertest.Promise{Max: 20, Counter: unit, Passages: true, MaxPassage: 90}, doc)
+				chunkertest.Check(t, newChunker(t, chunker.SentenceWindow(), env, func(p *chunker.SentenceWindowParams) { p.MaxTokens = 60 }), chunkertest.Promise{Max: 60, Counter: unit, Passages: true, MaxPassage: 420}, doc)
+				chunkertest.Check(t, chunkertest.WithVectors(newChunker(t, chunker.Semantic(), env, func(p *chunker.SemanticParams) { p.MaxSize = 60 })), chunkertest.Promise{Max: 60, Counter: unit}, doc)
 			}
 		})
 	}
@@ -244,14 +336,26 @@ func FuzzChunkers(f *testing.F) {
 	fixed := newChunker(f, chunker.Fixed(), env, func(p *chunker.FixedParams) {
 		p.Unit, p.Size, p.Overlap, p.Collapse, p.Headings = "characters", 30, 10, "all", "drop"
 	})
+	parent := newChunker(f, chunker.Parent(), env, func(p *chunker.ParentParams) { p.Passage, p.MaxTokens, p.MinTokens, p.ChildSize = "section", 20, 10, 6 })
+	window := newChunker(f, chunker.SentenceWindow(), env, func(p *chunker.SentenceWindowParams) { p.Window, p.MaxTokens = 1, 12 })
+	semantic := chunkertest.WithVectors(newChunker(f, chunker.Semantic(), env, func(p *chunker.SemanticParams) {
+		p.Threshold, p.MinSize, p.MaxSize = 60, 5, 12
+	}))
+	path := newChunker(f, chunker.MarkdownHeader(), env, func(p *chunker.MarkdownHeaderParams) {
+		p.Unit, p.MaxTokens, p.Rules, p.Collapse, p.Long, p.Split, p.Heading, p.Syntax = "characters", 30, "punctuation", "stops", "keep", "sentence", "path", "mediawiki"
+	})
 	f.Fuzz(func(t *testing.T, title, text, format string) {
 		if !utf8.ValidString(title) || !utf8.ValidString(text) {
 			t.Skip("documents are valid UTF-8")
 		}
 		doc := axes.Document{ID: "d", Title: title, Text: text, Format: format}
 		chunkertest.Check(t, header, chunkertest.Promise{Max: 12, Counter: chunker.Words{}, Dropped: titleOrHeading}, doc)
-		chunkertest.Check(t, paragraph, chunkertest.Promise{Max: 30, Counter: chunker.Characters{}}, doc)
+		chunkertest.Check(t, paragraph, chunkertest.Promise{Max: 30, Counter: chunker.Characters{}, LineEnds: true}, doc)
 		chunkertest.Check(t, sentence, chunkertest.Promise{Max: 12, Counter: chunker.Words{}}, doc)
 		chunkertest.Check(t, fixed, chunkertest.Promise{Max: 30, Counter: chunker.Characters{}, Overlaps: true, Reworded: true, Dropped: titleOrHeading}, doc)
+		chunkertest.Check(t, parent, chunkertest.Promise{Max: 6, Counter: chunker.Words{}, Passages: true, MaxPassage: 20, Dropped: titleOrHeading}, doc)
+		chunkertest.Check(t, window, chunkertest.Promise{Max: 12, Counter: chunker.Words{}, Passages: true, MaxPassage: 36}, doc)
+		chunkertest.Check(t, semantic, chunkertest.Promise{Max: 12, Counter: chunker.Words{}}, doc)
+		chunkertest.Check(t, path, chunkertest.Promise{Counter: chunker.Characters{}, LineEnds: true, Reworded: true, Dropped: wikiHeadings}, doc)
 	})
 }

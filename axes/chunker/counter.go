@@ -87,6 +87,8 @@ type measure struct {
 	unit string
 	// tokens opens the tokenizer on first use and keeps it.
 	tokens func() (Counter, error)
+	// watch sees the rulers that are made, in tests; nil sees none.
+	watch func(ruler) ruler
 }
 
 // newMeasure checks the attributes unit and tokenizer.
@@ -130,6 +132,14 @@ func tokenizerNeeds(unit, asset string) axes.Needs {
 // ruler returns one for a text. Collapsed tells that a chunk's runs of white
 // space count as one character.
 func (m measure) ruler(text string, collapsed bool) (ruler, error) {
+	r, err := m.newRuler(text, collapsed)
+	if m.watch != nil && err == nil {
+		r = m.watch(r)
+	}
+	return r, err
+}
+
+func (m measure) newRuler(text string, collapsed bool) (ruler, error) {
 	switch m.unit {
 	case unitWords:
 		return wordRuler{text, lowClasses()}, nil

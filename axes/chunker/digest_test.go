@@ -49,6 +49,23 @@ func digestCases(t *testing.T) map[string]chunker.Chunker {
 			p.MaxTokens, p.MinTokens = 30, 8
 		}),
 		"markdown_header keep": newChunker(t, chunker.MarkdownHeader(), uk, func(p *chunker.MarkdownHeaderParams) { p.MaxTokens, p.Heading = 30, "keep" }),
+		"markdown_header path": newChunker(t, chunker.MarkdownHeader(), tr, func(p *chunker.MarkdownHeaderParams) {
+			p.Unit, p.MaxTokens, p.Syntax, p.Split, p.MinLast, p.Rules = "characters", 100, "mediawiki", "sentence", 10, "punctuation"
+			p.Heading, p.Collapse = "path", "stops"
+		}),
+		"sentence stops": newChunker(t, chunker.Sentence(), tr, func(p *chunker.SentenceParams) {
+			p.Unit, p.MaxTokens, p.Rules, p.Collapse, p.Title, p.Headings = "characters", 100, "punctuation", "stops", "heading", "drop"
+		}),
+		"semantic default": chunkertest.WithVectors(newChunker(t, chunker.Semantic(), uk, func(*chunker.SemanticParams) {})),
+		"semantic bounded": chunkertest.WithVectors(newChunker(t, chunker.Semantic(), tr, func(p *chunker.SemanticParams) {
+			p.Cut, p.Threshold, p.Buffer, p.MinSize, p.MaxSize = "deviation", 0.5, 0, 8, 40
+		})),
+		"parent default": newChunker(t, chunker.Parent(), uk, func(*chunker.ParentParams) {}),
+		"parent section": newChunker(t, chunker.Parent(), uk, func(p *chunker.ParentParams) {
+			p.Passage, p.MaxTokens, p.MinTokens, p.Child, p.ChildSize, p.Overlap = "section", 60, 10, "fixed", 12, 4
+		}),
+		"parent sentence":         newChunker(t, chunker.Parent(), uk, func(p *chunker.ParentParams) { p.Passage, p.MaxTokens, p.ChildSize = "sentence", 60, 15 }),
+		"sentence_window default": newChunker(t, chunker.SentenceWindow(), uk, func(*chunker.SentenceWindowParams) {}),
 		"markdown_header wiki": newChunker(t, chunker.MarkdownHeader(), tr, func(p *chunker.MarkdownHeaderParams) {
 			p.Unit, p.MaxTokens, p.Syntax, p.Split, p.MinLast = "characters", 100, "mediawiki", "sentence", 10
 		}),

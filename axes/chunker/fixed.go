@@ -28,6 +28,19 @@ func Fixed() axes.Kind[Chunker] {
 		Summary: "Windows of one length that overlap, wherever they begin and end.",
 		Doc: "A window begins every size - overlap units. " + unitDoc + " Windows of characters may begin and end within a word. " +
 			"Where headings are dropped, a chunk's text lacks those that lie between its first and last byte in the document.",
+		Examples: []axes.Example{{Title: "as turkish-rag-eval's fixed", Text: `fixed "chunker" {
+  option "fixed" {
+    size           = 700
+    overlap        = 100
+    unit           = "characters"
+    collapse       = "all"
+    title          = "heading"
+    headings       = "drop"
+    heading_syntax = "mediawiki"
+    min_size       = 51
+    tail           = "keep"
+  }
+}`}},
 	}, newFixed)
 	return axes.NeedsOf(kind, func(p FixedParams) axes.Needs { return tokenizerNeeds(p.Unit, p.Tokenizer) })
 }
@@ -63,15 +76,25 @@ func (f *fixed) Chunk(doc axes.Document) ([]axes.Chunk, error) {
 	}
 	e := emitter{doc: doc, view: v, ruler: r}
 	heading := f.layout.heading(doc)
-	all, ok := trim(v.text, Span{End: len(v.text)})
-	for at := all.Start; ok && at < all.End; at = r.reach(at, f.Size-f.Overlap) {
-		end := min(r.reach(at, f.Size), all.End)
-		if s, some := trim(v.text, Span{Start: at, End: end}); some && (f.MinSize == 1 || r.length(s.Start, s.End) >= f.MinSize) {
+	all, _ := trim(v.text, Span{End: len(v.text)})
+	for _, s := range laid(r, all, f.Size, f.Overlap, f.Tail == "drop") {
+		if s, some := trim(v.text, s); some && (f.MinSize == 1 || r.length(s.Start, s.End) >= f.MinSize) {
 			e.add(s, heading)
-		}
-		if end == all.End && f.Tail == "drop" {
-			break
 		}
 	}
 	return f.layout.finish(&e, f.measure)
+}
+
+// laid are windows of a size over a part of a text, each of which repeats so much of
+// the one before. With drop the first to reach the end is the last.
+func laid(r ruler, all Span, size, overlap int, drop bool) []Span {
+	var spans []Span
+	for at := all.Start; at < all.End; at = r.reach(at, size-overlap) {
+		end := min(r.reach(at, size), all.End)
+		spans = append(spans, Span{Start: at, End: end})
+		if end == all.End && drop {
+			break
+		}
+	}
+	return spans
 }

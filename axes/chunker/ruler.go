@@ -123,11 +123,13 @@ func (r tokenRuler) reach(a, n int) int {
 func splitLong(text string, r ruler, s Span, most int) []unit {
 	var pieces []unit
 	for {
-		n := r.length(s.Start, s.End)
-		if n <= most {
-			return append(pieces, unit{s, n})
+		end := r.reach(s.Start, most)
+		if end >= s.End { // only then is it worth measuring: the rest may be long
+			if n := r.length(s.Start, s.End); n <= most {
+				return append(pieces, unit{s, n})
+			}
 		}
-		cut := breakBefore(text, s.Start, min(r.reach(s.Start, most), s.End))
+		cut := breakBefore(text, s.Start, min(end, s.End))
 		if piece, ok := trim(text, Span{Start: s.Start, End: cut}); ok {
 			pieces = append(pieces, unit{piece, r.length(piece.Start, piece.End)})
 		}

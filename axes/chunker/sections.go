@@ -35,7 +35,7 @@ func sections(text string, body int, title string, syntax markdown.Syntax, headi
 		parent := w.pathOf(w.stack[:w.depth(b.Level)], title)
 		w.stack = append(w.stack[:w.depth(b.Level)], b)
 		w.open(body+b.Start, body+b.End, w.pathOf(w.stack, title))
-		if w.parent = parent; len(w.stack) == 1 && repeats(b, title) {
+		if w.parent = parent; len(w.stack) == 1 && w.repeats(b, title) {
 			w.parent = nil
 		}
 	}
@@ -65,6 +65,9 @@ func (w *outline) open(line, body int, path []string) {
 // depth is how many open headings a new one of a level stands under.
 func (w *outline) depth(level int) int {
 	n := len(w.stack)
+	if w.heading == headingPath {
+		return min(n, level-1)
+	}
 	for n > 0 && w.stack[n-1].Level >= level {
 		n--
 	}
@@ -76,7 +79,7 @@ func (w *outline) depth(level int) int {
 func (w *outline) pathOf(stack []markdown.Block, title string) []string {
 	path := slices.Clone(w.root)
 	for i, h := range stack {
-		if h.Title == "" || i == 0 && repeats(h, title) {
+		if h.Title == "" || i == 0 && w.repeats(h, title) {
 			continue
 		}
 		path = append(path, h.Title)
@@ -85,7 +88,9 @@ func (w *outline) pathOf(stack []markdown.Block, title string) []string {
 }
 
 // repeats reports whether a heading says the document's title again.
-func repeats(h markdown.Block, title string) bool { return h.Level == 1 && h.Title == title }
+func (w *outline) repeats(h markdown.Block, title string) bool {
+	return w.heading != headingPath && h.Level == 1 && h.Title == title
+}
 
 // close ends the section at hand; depth is that of the heading that follows it.
 func (w *outline) close(end, depth int) {
@@ -140,7 +145,7 @@ func (s section) with(next section, heading string) (section, bool) {
 	both := s
 	both.path = s.path[:n]
 	both.End = next.End
-	if heading == headingPrepend && n < s.depth {
+	if prepends(heading) && n < s.depth {
 		both.Start = s.line
 	}
 	return both, true
@@ -157,8 +162,11 @@ func shared(a, b []string) int {
 
 // heading is what a chunk of the section is headed by.
 func (s section) heading(mode string) string {
-	if mode != headingPrepend {
+	if !prepends(mode) {
 		return ""
 	}
 	return strings.Join(s.path, " > ")
 }
+
+// prepends reports whether chunks carry the path of headings.
+func prepends(mode string) bool { return mode == headingPrepend || mode == headingPath }

@@ -17,7 +17,7 @@ type SentenceParams struct {
 	Abbreviations []string `hcl:"abbreviations" default:"" doc:"Words after whose full stop a sentence goes on, for the rules punctuation."`
 	Long          string   `hcl:"long" default:"split" enum:"split|keep" doc:"Whether a sentence longer than max_tokens is split between words."`
 	MinLast       int      `hcl:"min_last" default:"1" unit:"units" min:"1" doc:"A last chunk of a document that is shorter is dropped."`
-	Collapse      string   `hcl:"collapse" default:"none" enum:"none|blanks" doc:"Whether runs of blanks and tabs become one blank; white space between sentences then counts as one character."`
+	Collapse      string   `hcl:"collapse" default:"none" enum:"none|blanks|stops" doc:"Whether runs of blanks and tabs become one blank; white space between sentences then counts as one character. With stops, that behind . ! ? becomes one blank too, for the rules punctuation."`
 	Title         string   `hcl:"title" default:"content" enum:"content|heading|drop" doc:"Whether the title is cut along with the text, heads every chunk, or is dropped."`
 	Headings      string   `hcl:"headings" default:"keep" enum:"keep|drop" doc:"Whether headings stay in the text."`
 	Syntax        string   `hcl:"heading_syntax" default:"markdown" enum:"markdown|mediawiki" doc:"How headings are marked."`
@@ -31,6 +31,24 @@ func Sentence() axes.Kind[Chunker] {
 		Summary: "Whole sentences packed up to a length, or windows of some sentences.",
 		Doc: "Sentences are packed greedily in order. With window, chunks are windows of that many sentences, and max_tokens " +
 			"bounds a single sentence. " + unitDoc + " " + sentenceDoc,
+		Examples: []axes.Example{{Title: "as turkish-rag-eval's sentence", Text: `fixed "chunker" {
+  option "sentence" {
+    max_tokens = 700
+    unit       = "characters"
+    rules      = "punctuation"
+    abbreviations = [
+      "dr", "doç", "prof", "op", "uzm", "yrd", "sn", "av", "bkz", "vb",
+      "vs", "örn", "yy", "no", "sk", "mah", "cad", "tel", "bkm", "mg", "ml",
+      "gr",
+    ]
+    long           = "keep"
+    min_last       = 51
+    collapse       = "stops"
+    title          = "heading"
+    headings       = "drop"
+    heading_syntax = "mediawiki"
+  }
+}`}},
 	}, newSentence)
 	return axes.NeedsOf(kind, func(p SentenceParams) axes.Needs { return tokenizerNeeds(p.Unit, p.Tokenizer) })
 }
@@ -43,9 +61,7 @@ const sentenceDoc = "The rules language know abbreviations, initials, ordinals a
 
 type sentence struct {
 	SentenceParams
-	measure measure
-	layout  layout
-	prose   prose
+	sentences *splitSentences
 }
 
 func newSentence(p SentenceParams, env axes.Env) (Chunker, error) {
@@ -54,38 +70,33 @@ func newSentence(p SentenceParams, env axes.Env) (Chunker, error) {
 		return nil, param.Errorf("stride", "%d is more than window, which is %d: sentences would be left out", p.Stride, p.Window)
 	case p.Rules != rulesPunctuation && len(p.Abbreviations) > 0:
 		return nil, param.Errorf("abbreviations", "are of use only with rules = %q", rulesPunctuation)
+	case p.Rules != rulesPunctuation && p.Collapse == collapseStops:
+		return nil, param.Errorf("collapse", "%q is of use only with rules = %q", collapseStops, rulesPunctuation)
 	}
 	m, err := newMeasure(p.Unit, p.Tokenizer, env)
 	if err != nil {
 		return nil, err
 	}
-	return &sentence{
-		SentenceParams: p, measure: m, prose: newProse(p.Rules, p.Abbreviations, p.MaxTokens, p.Long, env),
+	return &sentence{p, &splitSentences{
+		measure: m, prose: newProse(p.Rules, p.Abbreviations, p.MaxTokens, p.Long, env),
 		layout: layout{title: p.Title, headings: p.Headings, collapse: p.Collapse, syntax: markdown.Syntax(p.Syntax), most: p.MaxTokens},
-	}, nil
+	}}, nil
 }
 
 func (c *sentence) Chunk(doc axes.Document) ([]axes.Chunk, error) {
-	v, body := c.layout.open(doc)
-	r, err := c.measure.ruler(v.text, c.Collapse != collapseNone)
+	found, err := c.sentences.of(doc)
 	if err != nil {
 		return nil, err
 	}
-	units := c.prose.fit(v.text, r, measured(r, v.text, Span{End: body}))
-	syntax := syntaxOf(doc)
-	if c.layout.syntax == markdown.MediaWiki {
-		syntax = markdown.MediaWiki
-	}
-	units = append(units, c.prose.sentences(v.text, r, Span{Start: body, End: len(v.text)}, syntax)...)
+	e, units := found.emitter, found.units
 	spans := windows(units, c.Window, c.Stride)
 	if c.Window == 0 {
-		spans = pack(units, r, c.MaxTokens)
+		spans = pack(units, e.ruler, c.MaxTokens)
 	}
-	e := emitter{doc: doc, view: v, ruler: r}
-	for _, s := range dropShort(spans, r, c.MinLast) {
-		e.add(s, c.layout.heading(doc))
+	for _, s := range dropShort(spans, e.ruler, c.MinLast) {
+		e.add(s, c.sentences.layout.heading(doc))
 	}
-	return c.layout.finish(&e, c.measure)
+	return c.sentences.layout.finish(e, c.sentences.measure)
 }
 
 // windows are runs of units that begin every stride, up to the one that holds

@@ -15,6 +15,7 @@ const (
 	collapseNone   = "none"
 	collapseBlanks = "blanks" // a run of blanks and tabs becomes one blank
 	collapseAll    = "all"    // a run of any white space does
+	collapseStops  = "stops"  // as blanks, and any white space after a stop does
 )
 
 // view is a document's content without the parts that a chunker leaves out. It
@@ -76,6 +77,7 @@ type viewBuilder struct {
 	out               strings.Builder
 	pieces            []piece
 	spaced            bool // the text so far ends in a blank
+	stopped           bool // what stands before that blank, if any, is a stop
 }
 
 // blank puts one blank for what is left out; where white space is collapsed,
@@ -95,12 +97,19 @@ func (b *viewBuilder) piece(from, to int) {
 	b.pieces = append(b.pieces, piece{b.out.Len(), from})
 	b.out.WriteString(b.content[from:to])
 	b.spaced = b.content[to-1] == ' '
+	if text := strings.TrimRight(b.content[from:to], " "); text != "" {
+		b.stopped = stop(text[len(text)-1])
+	}
 }
 
 func (b *viewBuilder) add(s Span) {
 	at := s.Start
 	if b.collapse != collapseNone {
-		if b.spaced && at < s.End && b.content[at] == ' ' {
+		switch {
+		case b.collapse == collapseStops && b.stopped && b.spaced:
+			n, _ := spaceRun(b.content[at:s.End], collapseAll)
+			at += n
+		case b.spaced && at < s.End && b.content[at] == ' ':
 			at++
 		}
 		for run := nextRun(b.content, at, s.End, b.collapse); run.End > 0; run = nextRun(b.content, at, s.End, b.collapse) {
@@ -118,7 +127,11 @@ func (b *viewBuilder) add(s Span) {
 // nextRun finds the next run of white space that is not one blank already; its
 // End is 0 if there is none.
 func nextRun(content string, from, to int, collapse string) Span {
+	stops := collapse == collapseStops
 	for i := from; i < to; {
+		if stops {
+			collapse = runAt(content, from, i)
+		}
 		n, r := spaceRun(content[i:to], collapse)
 		if n == 0 {
 			i += r
@@ -131,6 +144,17 @@ func nextRun(content string, from, to int, collapse string) Span {
 	}
 	return Span{}
 }
+
+// runAt is which white space makes a run at a place, with stops.
+func runAt(content string, from, i int) string {
+	if i > from && stop(content[i-1]) {
+		return collapseAll
+	}
+	return collapseBlanks
+}
+
+// stop reports whether a byte is one of the stops of the rules punctuation.
+func stop(c byte) bool { return c == '.' || c == '!' || c == '?' }
 
 // spaceRun returns the length of the run of white space that the text begins
 // with; if there is none, also that of its first character.

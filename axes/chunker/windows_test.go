@@ -144,3 +144,20 @@ func TestSentence_isThePlainDefinition(t *testing.T) {
 		}
 	})
 }
+
+func TestSentence_isThePlainDefinitionToTheBlank(t *testing.T) {
+	t.Parallel()
+	abbreviations := []string{"prof", "dr", "vb"}
+	c := newChunker(t, chunker.Sentence(), axes.Env{Language: "tr"}, func(p *chunker.SentenceParams) {
+		p.Unit, p.MaxTokens, p.MinLast, p.Long = "characters", 60, 6, "keep"
+		p.Rules, p.Abbreviations = "punctuation", abbreviations
+		p.Collapse, p.Title, p.Headings, p.Syntax = "stops", "heading", "drop", "mediawiki"
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		text := "Başlangıç. " + wikiText().Draw(t, "text")
+		got := texts(t, c, axes.Document{ID: "d", Title: "Başlık", Text: text})
+		if want := plainPacks(text, 60, 5, abbreviations); !slices.Equal(got, want) {
+			t.Fatalf("text %q\n got %q\nwant %q", text, got, want)
+		}
+	})
+}

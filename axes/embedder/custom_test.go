@@ -185,7 +185,7 @@ func TestONNX_badModels(t *testing.T) {
 
 func TestCustomFiles_missing(t *testing.T) {
 	t.Parallel()
-	if _, err := customFiles(t.TempDir()); err == nil || !strings.Contains(err.Error(), "must hold model.onnx and tokenizer.json") {
+	if _, err := customFiles(t.TempDir(), ""); err == nil || !strings.Contains(err.Error(), "must hold model.onnx and tokenizer.json") {
 		t.Errorf("error %v", err)
 	}
 }

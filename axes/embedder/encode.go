@@ -8,8 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
-
 	"raglab/internal/onnx"
 	"raglab/internal/param"
 	"raglab/internal/tokenizer"
@@ -26,11 +24,11 @@ func (e *encoder) EmbedPassages(ctx context.Context, texts []string, progress fu
 		return nil, Stats{}, err
 	}
 	defer release()
-	ids, stats, err := e.encode(tokens, model.passage, texts)
+	ids, stats, err := e.encode(tokens, model, texts)
 	if err != nil {
 		return nil, stats, err
 	}
-	run := &embedding{session: session, pooling: model.pooling, normalize: e.params.Normalize, texts: texts, ids: ids}
+	run := &embedding{session: session, pooling: model.pooling, dense: model.dense, asked: e.poolingAsked(), normalize: e.params.Normalize, texts: texts, ids: ids}
 	run.vectors = make([][]float32, len(texts))
 	if err := run.all(ctx, e.threads, progress); err != nil {
 		return nil, stats, err
@@ -49,13 +47,13 @@ func (e *encoder) EmbedQuery(ctx context.Context, text string) ([]float32, error
 		return nil, err
 	}
 	defer release()
-	ids, _ := tokens.EncodeTruncated(nil, model.query+text, e.params.MaxTokens)
+	ids, _ := tokens.EncodeTruncated(nil, model.query+text, model.maxTokens)
 	if len(ids) == 0 {
 		return nil, errNoTokens(text)
 	}
-	run := &embedding{session: session, pooling: model.pooling, normalize: e.params.Normalize, texts: []string{text}, ids: [][]int32{ids}}
+	run := &embedding{session: session, pooling: model.pooling, dense: model.dense, asked: e.poolingAsked(), normalize: e.params.Normalize, texts: []string{text}, ids: [][]int32{ids}}
 	run.vectors = make([][]float32, 1)
-	if err := run.batch(ctx, []int{0}, &inputs{}); err != nil {
+	if err := run.all(ctx, 1, nil); err != nil {
 		return nil, err
 	}
 	return run.vectors[0], nil
@@ -67,12 +65,12 @@ func (e *encoder) CountPassages(texts []string) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
-	_, stats, err := e.encode(tokens, model.passage, texts)
+	_, stats, err := e.encode(tokens, model, texts)
 	return stats, err
 }
 
 // encode returns each text's token ids, computed on all threads.
-func (e *encoder) encode(t *tokenizer.Tokenizer, prefix string, texts []string) ([][]int32, Stats, error) {
+func (e *encoder) encode(t *tokenizer.Tokenizer, model *modelFiles, texts []string) ([][]int32, Stats, error) {
 	ids := make([][]int32, len(texts))
 	var next, total, truncated atomic.Int64
 	var wg sync.WaitGroup
@@ -81,7 +79,7 @@ func (e *encoder) encode(t *tokenizer.Tokenizer, prefix string, texts []string) 
 			var scratch []int32
 			for i := next.Add(1) - 1; i < int64(len(texts)); i = next.Add(1) - 1 {
 				var cut bool
-				scratch, cut = t.EncodeTruncated(scratch[:0], prefix+texts[i], e.params.MaxTokens)
+				scratch, cut = t.EncodeTruncated(scratch[:0], model.passage+texts[i], model.maxTokens)
 				ids[i] = append([]int32(nil), scratch...)
 				total.Add(int64(len(scratch)))
 				if cut {
@@ -117,6 +115,8 @@ func quote(text string) string {
 type embedding struct {
 	session   *onnx.Session
 	pooling   string
+	dense     string
+	asked     bool // the user chose a pooling other than the mean
 	normalize bool
 	texts     []string
 	ids       [][]int32
@@ -125,73 +125,13 @@ type embedding struct {
 
 // all embeds everything with that many runs at once.
 func (r *embedding) all(ctx context.Context, workers int, progress func(done int)) error {
-	work := batches(r.ids)
-	var next atomic.Int64
-	var mu sync.Mutex
-	done := 0
-	group, ctx := errgroup.WithContext(ctx)
-	for range min(workers, len(work)) {
-		group.Go(func() error {
-			var in inputs
-			for i := next.Add(1) - 1; i < int64(len(work)); i = next.Add(1) - 1 {
-				if err := r.batch(ctx, work[i], &in); err != nil {
-					return err
-				}
-				mu.Lock()
-				done += len(work[i])
-				if progress != nil {
-					progress(done)
-				}
-				mu.Unlock()
-			}
-			return nil
-		})
-	}
-	return group.Wait()
-}
-
-// inputs is the memory of the inputs of a run, used again by the next.
-type inputs struct{ ids, ones, zeros []int64 }
-
-// grow makes room for n elements each.
-func (in *inputs) grow(n int) {
-	for len(in.ones) < n {
-		in.ones = append(in.ones, 1)
-		in.zeros = append(in.zeros, 0)
-	}
-	if len(in.ids) < n {
-		in.ids = make([]int64, n)
-	}
-}
-
-// batch embeds the texts at those places, which have equal token lengths.
-func (r *embedding) batch(ctx context.Context, places []int, in *inputs) error {
-	rows, columns := len(places), len(r.ids[places[0]])
-	n := rows * columns
-	in.grow(n)
-	at := 0
-	for _, p := range places {
-		for _, id := range r.ids[p] {
-			in.ids[at] = int64(id)
-			at++
-		}
-	}
-	var values [][]int64
-	for _, v := range r.session.Inputs() {
-		switch v.Name {
-		case onnx.InputIDs:
-			values = append(values, in.ids[:n])
-		case onnx.AttentionMask: // there is no padding
-			values = append(values, in.ones[:n])
-		default:
-			values = append(values, in.zeros[:n])
-		}
-	}
-	out, err := r.session.Run(ctx, rows, columns, values...)
+	err := r.session.RunAll(ctx, onnx.Texts{IDs: r.ids}, workers, func(places []int, tokens int, out []onnx.Matrix) error {
+		return r.take(out[0], places, tokens)
+	}, progress)
 	if err != nil {
-		return fmt.Errorf("embed %d texts of %d tokens: %w", rows, columns, err)
+		return fmt.Errorf("embed %w", err)
 	}
-	return r.take(out[0], places, columns)
+	return nil
 }
 
 // take makes the vectors of a batch from the model's output.
@@ -200,33 +140,64 @@ func (r *embedding) take(out onnx.Matrix, places []int, columns int) error {
 	perText := 1 // rows of the output for each text
 	switch {
 	case len(out.Dims) == 2 && out.Dims[0] == int64(rows):
-		if r.pooling == poolCLS {
+		if r.asked {
 			return param.Errorf("pooling", "the model pools by itself: its output has the shape %v", out.Dims)
 		}
 	case len(out.Dims) == 3 && out.Dims[0] == int64(rows) && out.Dims[1] == int64(columns):
 		perText = columns
+		if err := r.canPool(); err != nil {
+			return err
+		}
 	default:
-		return fmt.Errorf("embed %d texts of %d tokens: the model's output has the shape %v, expected [%d %d n] or [%d n]", rows, columns, out.Dims, rows, columns, rows)
+		return fmt.Errorf("%d texts of %d tokens: the model's output has the shape %v, expected [%d %d n] or [%d n]", rows, columns, out.Dims, rows, columns, rows)
 	}
 	if dim == 0 || len(out.Data) != rows*perText*dim {
-		return fmt.Errorf("embed %d texts of %d tokens: the model's output of shape %v holds %d numbers", rows, columns, out.Dims, len(out.Data))
+		return fmt.Errorf("%d texts of %d tokens: the model's output of shape %v holds %d numbers", rows, columns, out.Dims, len(out.Data))
 	}
 	vectors := make([]float32, rows*dim)
 	for i, p := range places {
 		v := vectors[i*dim : (i+1)*dim : (i+1)*dim]
 		pool(v, out.Data[i*perText*dim:(i+1)*perText*dim], r.pooling)
 		if err := finish(v, r.normalize); err != nil {
-			return fmt.Errorf("embed %s: %w", quote(r.texts[p]), err)
+			return fmt.Errorf("%s: %w", quote(r.texts[p]), err)
 		}
 		r.vectors[p] = v
 	}
 	return nil
 }
 
+func (e *encoder) poolingAsked() bool {
+	return e.params.Pooling != auto && e.params.Pooling != poolMean
+}
+
+// canPool tells whether what the model does to its token vectors is known here.
+func (r *embedding) canPool() error {
+	const remedy = "export it as one graph whose output is sentence_embedding, into a folder, and set output"
+	if way, unknown := strings.CutPrefix(r.pooling, unknownPooling); unknown {
+		return param.Errorf("pooling", "the model pools by its %s, which raglab does not; set another, or %s", way, remedy)
+	}
+	if r.dense != "" {
+		return param.Errorf("output", "the model's vectors pass through a module %s, which this output comes before; %s", r.dense, remedy)
+	}
+	return nil
+}
+
 // pool writes the pooled vector of a text's token vectors to v.
 func pool(v, tokens []float32, pooling string) {
-	if pooling == poolCLS || len(tokens) == len(v) {
+	switch {
+	case pooling == poolCLS || len(tokens) == len(v):
 		copy(v, tokens)
+		return
+	case pooling == poolLast:
+		copy(v, tokens[len(tokens)-len(v):])
+		return
+	case pooling == poolMax:
+		copy(v, tokens)
+		for tokens = tokens[len(v):]; len(tokens) > 0; tokens = tokens[len(v):] {
+			for i, x := range tokens[:len(v)] {
+				v[i] = max(v[i], x)
+			}
+		}
 		return
 	}
 	count := float32(len(tokens) / len(v))

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"raglab/internal/onnx"
 )
 
 func TestEncoder_closesIdleSessions(t *testing.T) {
@@ -19,17 +21,15 @@ func TestEncoder_closesIdleSessions(t *testing.T) {
 			return v
 		}
 		open := func() bool {
-			e.mu.Lock()
-			defer e.mu.Unlock()
-			return slices.ContainsFunc(e.sessions[:], func(s openSession) bool { return s.Session != nil })
+			return slices.ContainsFunc(e.sessions[:], (*onnx.Shared).IsOpen)
 		}
 		before := ask()
-		time.Sleep(idleAfter - time.Millisecond)
+		time.Sleep(onnx.IdleAfter - time.Millisecond)
 		if !open() {
 			t.Error("the session was closed early")
 		}
 		ask()
-		time.Sleep(idleAfter - time.Millisecond)
+		time.Sleep(onnx.IdleAfter - time.Millisecond)
 		if !open() {
 			t.Error("the session was closed although it was used")
 		}
@@ -41,6 +41,6 @@ func TestEncoder_closesIdleSessions(t *testing.T) {
 		if after := ask(); !slices.Equal(before, after) {
 			t.Error("the session that was opened again gives another vector")
 		}
-		time.Sleep(2 * idleAfter)
+		time.Sleep(2 * onnx.IdleAfter)
 	})
 }

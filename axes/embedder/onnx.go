@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"sync"
 
@@ -16,15 +17,17 @@ import (
 
 // ONNXParams are the parameters of the kind onnx.
 type ONNXParams struct {
-	Model         string `hcl:"model" default:"multilingual-e5-small-q4" enum:"multilingual-e5-small-q4|multilingual-e5-small" doc:"Model that raglab gets; not read when folder is set."`
-	Folder        string `hcl:"folder" default:"" path:"true" doc:"Folder with another sentence encoder: model.onnx and tokenizer.json."`
-	QueryPrefix   string `hcl:"query_prefix" default:"auto" doc:"Put before each question; auto is the model's own."`
-	PassagePrefix string `hcl:"passage_prefix" default:"auto" doc:"Put before each passage; auto is the model's own."`
-	Pooling       string `hcl:"pooling" default:"auto" enum:"auto|mean|cls" doc:"How token vectors become one: their mean, or the first; auto is the model's own."`
-	Normalize     bool   `hcl:"normalize" default:"true" doc:"Scale vectors to unit length, so that the inner product is the cosine."`
-	MaxTokens     int    `hcl:"max_tokens" default:"512" min:"3" max:"131072" unit:"tokens" doc:"Longer texts are cut here, special tokens and prefix included."`
-	Precision     string `hcl:"precision" default:"auto" enum:"auto|f32|q4" doc:"How multilingual-e5-small-q4 computes: f32 widens its weights to 32-bit floats (fastest for many texts), q4 multiplies 4-bit weights with 8-bit activations (fastest for one short text); auto is f32 for passages, q4 for questions."`
-	Output        string `hcl:"output" default:"auto" doc:"Output of the model to use; auto is the first it has of last_hidden_state, token_embeddings, sentence_embedding."`
+	Model         string   `hcl:"model" default:"multilingual-e5-small-q4" example:"\"BAAI/bge-small-en-v1.5\"" doc:"multilingual-e5-small-q4, multilingual-e5-small, or any Hugging Face repository OWNER/NAME, with @REVISION behind it if need be, that has a graph in ONNX form; not read when folder is set."`
+	Graph         string   `hcl:"graph" default:"onnx/model.onnx" example:"\"onnx/model_quantized.onnx\"" doc:"File of the repository that holds the graph."`
+	Data          []string `hcl:"data" default:"" example:"[\"Constant_7_attr__value\"]" doc:"Further files that the graph reads, which stand beside it in the repository. One named as the graph with _data behind it is found without."`
+	Folder        string   `hcl:"folder" default:"" path:"true" doc:"Folder with another sentence encoder: model.onnx and tokenizer.json."`
+	QueryPrefix   string   `hcl:"query_prefix" default:"auto" doc:"Put before each question; auto is the model's own."`
+	PassagePrefix string   `hcl:"passage_prefix" default:"auto" doc:"Put before each passage; auto is the model's own."`
+	Pooling       string   `hcl:"pooling" default:"auto" enum:"auto|mean|cls|last|max" doc:"How token vectors become one: their mean, the first, the last, or the largest number of each place; auto is the model's own."`
+	Normalize     bool     `hcl:"normalize" default:"true" doc:"Scale vectors to unit length, so that the inner product is the cosine."`
+	MaxTokens     int      `hcl:"max_tokens" default:"0" min:"0" max:"131072" unit:"tokens" doc:"Longer texts are cut here, special tokens and prefix included; 0 is the model's own, or 512 where it says none."`
+	Precision     string   `hcl:"precision" default:"auto" enum:"auto|f32|q4" doc:"How multilingual-e5-small-q4 computes: f32 widens its weights to 32-bit floats (fastest for many texts), q4 multiplies 4-bit weights with 8-bit activations (fastest for one short text); auto is f32 for passages, q4 for questions."`
+	Output        string   `hcl:"output" default:"auto" doc:"Output of the model to use; auto is the first it has of last_hidden_state, token_embeddings, sentence_embedding."`
 }
 
 // auto is the value of an attribute that leaves the choice to the model.
@@ -39,22 +42,93 @@ func ONNX() axes.Kind[Embedder] {
 	kind := axes.Define(axes.Meta{
 		Name: "onnx",
 		// Raise it when vectors may change: pooling, batches, graphVersion.
-		Version: "1",
+		Version: "2",
 		Summary: "A sentence encoder in ONNX form, run on this machine's CPU.",
-		Doc: "multilingual-e5-small (100 languages, 384 dimensions, at most 512 tokens) comes with 4-bit weights by its Python " +
-			"package, or with 32-bit weights from Hugging Face at the commit that raglab lock pins. Its prefixes are " +
-			"\"query: \" and \"passage: \", its pooling is the mean. Any other encoder is given by a folder with model.onnx, " +
-			"tokenizer.json and, if it has them, the files of sentence-transformers (config_sentence_transformers.json, " +
-			"1_Pooling/config.json), from which prefixes and pooling are read; without them there is no prefix and the " +
-			"pooling is the mean. Texts are embedded in batches of equal length, so nothing is padded.",
+		Doc: `multilingual-e5-small (100 languages, 384 dimensions, at most 512 tokens) comes with
+4-bit weights by its Python package, or with 32-bit weights from Hugging Face. Any
+other encoder is named by its Hugging Face repository, at the commit that raglab lock
+pins, or given by a folder. A repository without a graph must be exported into one,
+with the files beside it:
+
+    optimum-cli export onnx --model OWNER/NAME --task feature-extraction FOLDER
+
+Prefixes, pooling and the length at which texts are cut are the model's own unless
+they are set: from config_sentence_transformers.json, 1_Pooling/config.json,
+sentence_bert_config.json and config.json, where there are such files. Where there are
+none, the pooling is the mean and the length 512. A model whose modules do more than
+that to a vector, such as a dense layer, needs a graph whose output is
+sentence_embedding.
+
+Prefixes that are nowhere in such files but on model cards are known by the model's
+name:
+
+    multilingual-e5-*, e5-*       "query: " and "passage: "
+    multilingual-e5-*-instruct    an instruction before questions, nothing before passages
+    bge-*-en*, bge-*-zh*          an instruction before questions (bge-m3: nothing)
+    mxbai-embed-large*            an instruction before questions
+    snowflake-arctic-embed*       an instruction, or "query: " for v2, before questions
+    nomic-embed-text*             "search_query: " and "search_document: "
+    embeddinggemma*               "task: search result | query: " and "title: none | text: "
+
+Texts are embedded in batches of equal length, so nothing is padded.
+
+Weights beside the graph are got with it. BAAI/bge-m3 has one file of another name:
+data = ["Constant_7_attr__value"].`,
 		Volatile: true,
 	}, newONNX)
 	return axes.NeedsOf(kind, func(p ONNXParams) axes.Needs {
-		if p.Folder != "" {
-			return axes.Needs{Assets: []string{assets.ONNXRuntime().Name}, Files: []string{p.Folder}}
+		needs := axes.Needs{Assets: []string{assets.ONNXRuntime().Name}}
+		switch {
+		case p.Folder != "":
+			needs.Files = []string{p.Folder}
+		case builtIn(p.Model) || p.checkRepository() == nil: // else no instance can be made
+			needs.Assets = append(needs.Assets, p.asset())
 		}
-		return axes.Needs{Assets: []string{assets.ONNXRuntime().Name, p.Model}}
+		return needs
 	})
+}
+
+// builtIn tells whether a name is that of a model that raglab itself knows.
+func builtIn(model string) bool {
+	return model == assets.E5SmallQ4().Name || model == assets.E5Small().Name
+}
+
+// checkRepository tells what is wrong with the repository and its files.
+func (p ONNXParams) checkRepository() error {
+	if err := assets.CheckRepository(p.Model); err != nil || !strings.Contains(p.Model, "/") {
+		return param.Errorf("model", "%q is neither %s nor %s nor a Hugging Face repository OWNER/NAME or OWNER/NAME@REVISION: a folder of your own is named by the attribute folder",
+			p.Model, assets.E5SmallQ4().Name, assets.E5Small().Name)
+	}
+	if !strings.HasSuffix(p.Graph, ".onnx") || !plainPath(p.Graph) {
+		return param.Errorf("graph", "%q is no file of a repository that ends in .onnx", p.Graph)
+	}
+	for _, name := range p.Data {
+		if !plainPath(name) || strings.Contains(name, "/") {
+			return param.Errorf("data", "%q is no name of a file beside the graph", name)
+		}
+	}
+	return nil
+}
+
+func plainPath(at string) bool {
+	return at == path.Clean(at) && !path.IsAbs(at) && at != "." && !strings.HasPrefix(at, "..") && !strings.ContainsAny(at, ",=:?\\")
+}
+
+// asset names the files of the model.
+func (p ONNXParams) asset() string {
+	if builtIn(p.Model) {
+		return p.Model
+	}
+	files := map[string]string{graphFile: p.Graph, tokenizerFile: tokenizerFile, poolingFile: "1_Pooling/config.json?"}
+	for _, name := range []string{"config.json", promptsFile, lengthFile, modulesFile} {
+		files[name] = name + "?"
+	}
+	weights := p.Graph + "_data"
+	files[path.Base(weights)] = weights + "?"
+	for _, name := range p.Data {
+		files[name] = path.Join(path.Dir(p.Graph), name)
+	}
+	return assets.HuggingFaceModel(p.Model, files).Name
 }
 
 // encoder is the kind's instance. The tokenizer and each session are opened when
@@ -64,10 +138,11 @@ type encoder struct {
 	threads int
 	asset   func(ctx context.Context, name string) (string, error)
 
-	mu       sync.Mutex // guards opening
-	model    *modelFiles
-	tokens   *tokenizer.Tokenizer
-	sessions [2]openSession
+	sessions [2]*onnx.Shared
+
+	mu     sync.Mutex // guards what follows
+	model  *modelFiles
+	tokens *tokenizer.Tokenizer
 }
 
 // The sessions of an encoder.
@@ -79,41 +154,72 @@ const (
 )
 
 func newONNX(p ONNXParams, env axes.Env) (Embedder, error) {
-	if strings.ContainsAny(p.Model, `/\`) {
-		return nil, param.Errorf("model", "%q looks like a path: a folder of your own is named by the attribute folder", p.Model)
+	if p.Folder == "" && !builtIn(p.Model) {
+		if err := p.checkRepository(); err != nil {
+			return nil, err
+		}
+	}
+	if p.MaxTokens > 0 && p.MaxTokens < leastTokens {
+		return nil, param.Errorf("max_tokens", "%d leaves no room for a text between two special tokens", p.MaxTokens)
 	}
 	if p.Precision != auto && (p.Folder != "" || p.Model != assets.E5SmallQ4().Name) {
 		return nil, param.Errorf("precision", "is a choice only for the model %s", assets.E5SmallQ4().Name)
 	}
-	if p.Folder == "" && p.MaxTokens > e5Positions {
+	if p.Folder == "" && builtIn(p.Model) && p.MaxTokens > e5Positions {
 		return nil, param.Errorf("max_tokens", "%d is more than the %d that %s takes", p.MaxTokens, e5Positions, p.Model)
 	}
-	return &encoder{params: p, threads: max(1, env.Threads), asset: env.Asset}, nil
+	e := &encoder{params: p, threads: max(1, env.Threads), asset: env.Asset}
+	for which := range e.sessions {
+		e.sessions[which] = onnx.NewShared(func(ctx context.Context) (*onnx.Session, error) { return e.open(ctx, which) })
+	}
+	return e, nil
 }
 
-// e5Positions is how many positions multilingual-e5-small has.
-const e5Positions = 512
+const (
+	// e5Positions is how many positions multilingual-e5-small has.
+	e5Positions = 512
+	// usualTokens is where texts are cut for a model that says nothing of it.
+	usualTokens = 512
+	leastTokens = 3
+)
 
 // files finds the model's files. The caller holds the lock.
 func (e *encoder) files(ctx context.Context) (*modelFiles, error) {
 	if e.model != nil {
 		return e.model, nil
 	}
-	var m *modelFiles
-	var err error
-	if e.params.Folder != "" {
-		m, err = customFiles(e.params.Folder)
-	} else {
-		m, err = e.assetFiles(ctx)
-	}
+	m, err := e.find(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if e.params.MaxTokens > m.positions && m.positions > 0 {
-		return nil, param.Errorf("max_tokens", "%d is more than the %d that the model in %s takes", e.params.MaxTokens, m.positions, e.params.Folder)
+	m = m.with(e.params)
+	if m.positions > 0 && m.maxTokens > m.positions {
+		return nil, param.Errorf("max_tokens", "%d is more than the %d that the model in %s takes", m.maxTokens, m.positions, m.dir)
 	}
-	e.model = m.with(e.params)
-	return e.model, nil
+	e.model = m
+	return m, nil
+}
+
+// find finds what the model says of itself.
+func (e *encoder) find(ctx context.Context) (*modelFiles, error) {
+	switch {
+	case e.params.Folder != "":
+		return customFiles(e.params.Folder, "")
+	case builtIn(e.params.Model):
+		return e.assetFiles(ctx)
+	}
+	dir, err := e.folder(ctx, e.params.asset())
+	if err != nil {
+		return nil, err
+	}
+	return customFiles(dir, e.params.Model)
+}
+
+// modelFiles finds the model's files.
+func (e *encoder) modelFiles(ctx context.Context) (*modelFiles, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.files(ctx)
 }
 
 func (e *encoder) assetFiles(ctx context.Context) (*modelFiles, error) {
@@ -121,7 +227,8 @@ func (e *encoder) assetFiles(ctx context.Context) (*modelFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &modelFiles{dir: dir, query: "query: ", passage: "passage: ", pooling: poolMean, positions: e5Positions}
+	known := prefixesOf(e.params.Model)
+	m := &modelFiles{dir: dir, query: known.query, passage: known.passage, pooling: poolMean, positions: e5Positions, maxTokens: usualTokens}
 	switch {
 	case e.params.Model != assets.E5SmallQ4().Name:
 	case e.params.Precision == auto:
@@ -157,32 +264,31 @@ func (e *encoder) tokenizer(ctx context.Context) (*tokenizer.Tokenizer, *modelFi
 
 // session returns one of the encoder's sessions, to be given back by release.
 func (e *encoder) session(ctx context.Context, which int) (session *onnx.Session, release func(), err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	m, err := e.files(ctx)
+	m, err := e.modelFiles(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	if e.threads == 1 && m.packed[many] == m.packed[single] {
 		which = many // the same thing
 	}
-	s := &e.sessions[which]
-	if s.Session == nil {
-		if s.Session, err = e.open(ctx, m, which); err != nil {
-			return nil, nil, err
-		}
-	}
-	s.users++
-	return s.Session, sync.OnceFunc(func() { e.giveBack(s) }), nil
+	return e.sessions[which].Use(ctx)
 }
 
-// open opens a session. The caller holds the lock.
-func (e *encoder) open(ctx context.Context, m *modelFiles, which int) (*onnx.Session, error) {
+// open opens a session.
+func (e *encoder) open(ctx context.Context, which int) (*onnx.Session, error) {
+	m, err := e.modelFiles(ctx)
+	if err != nil {
+		return nil, err
+	}
 	path, err := m.graph(ctx, which)
 	if err != nil {
 		return nil, err
 	}
-	runtime, err := e.runtime(ctx)
+	dir, err := e.folder(ctx, assets.ONNXRuntime().Name)
+	if err != nil {
+		return nil, err
+	}
+	runtime, err := onnx.LoadFrom(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -191,6 +297,9 @@ func (e *encoder) open(ctx context.Context, m *modelFiles, which int) (*onnx.Ses
 		Inputs:   []string{onnx.InputIDs, onnx.AttentionMask, onnx.TokenTypeIDs},
 		Required: []string{onnx.InputIDs},
 		Outputs:  [][]string{{onnx.LastHiddenState, "token_embeddings", "sentence_embedding"}},
+	}
+	if m.dense != "" {
+		o.Outputs = [][]string{{"sentence_embedding", onnx.LastHiddenState, "token_embeddings"}}
 	}
 	if e.params.Output != auto {
 		o.Outputs = [][]string{{e.params.Output}}
@@ -201,25 +310,7 @@ func (e *encoder) open(ctx context.Context, m *modelFiles, which int) (*onnx.Ses
 	return runtime.Open(path, o)
 }
 
-func (e *encoder) runtime(ctx context.Context) (*onnx.Runtime, error) {
-	dir, err := e.folder(ctx, assets.ONNXRuntime().Name)
-	if err != nil {
-		return nil, err
-	}
-	m, err := assets.ReadManifest(dir)
-	if err != nil || len(m.Files) != 1 {
-		return nil, fmt.Errorf("open model: no ONNX Runtime in %s: %w", dir, err)
-	}
-	return onnx.Load(assets.Paths{Dir: dir}.File(m.Files[0].Name))
-}
-
 // Close implements [Embedder].
 func (e *encoder) Close() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var errs []error
-	for i := range e.sessions {
-		errs = append(errs, e.sessions[i].close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(e.sessions[many].Close(), e.sessions[single].Close())
 }

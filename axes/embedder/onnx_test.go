@@ -108,7 +108,7 @@ func TestEmbed_fixtureVectors(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, cut := e.tokens.EncodeTruncated(nil, x.Prefix+x.Text, e.params.MaxTokens)
+				_, cut := e.tokens.EncodeTruncated(nil, x.Prefix+x.Text, e.model.maxTokens)
 				check(x, v, cut)
 			}
 			vectors, stats, err := e.EmbedPassages(t.Context(), passages, nil)
@@ -116,7 +116,7 @@ func TestEmbed_fixtureVectors(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, v := range vectors {
-				_, cut := e.tokens.EncodeTruncated(nil, want[i].Prefix+want[i].Text, e.params.MaxTokens)
+				_, cut := e.tokens.EncodeTruncated(nil, want[i].Prefix+want[i].Text, e.model.maxTokens)
 				check(want[i], v, cut)
 			}
 			if stats.Texts != len(passages) || truncated == 0 || stats.Truncated > truncated {

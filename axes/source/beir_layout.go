@@ -40,6 +40,7 @@ func packed(names ...string) []string {
 // dataset is a folder or an opened zip file.
 type dataset struct {
 	path   string
+	name   string               // to speak of it by
 	files  map[string]*zip.File // nil for a folder
 	zip    *os.File
 	before fs.FileInfo
@@ -51,7 +52,7 @@ func openDataset(path string) (*dataset, error) {
 		return nil, unreadable(path, err)
 	}
 	if info.IsDir() {
-		return &dataset{path: path}, nil
+		return &dataset{path: path, name: path}, nil
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -62,7 +63,7 @@ func openDataset(path string) (*dataset, error) {
 		file.Close()
 		return nil, &Error{Path: path, Problem: "neither a folder nor a zip file: " + err.Error(), Err: err}
 	}
-	return &dataset{path: path, files: members(z), zip: file, before: info}, nil
+	return &dataset{path: path, name: path, files: members(z), zip: file, before: info}, nil
 }
 
 // members maps names to files, without the folder that all of them may be in.
@@ -146,7 +147,7 @@ func (d *dataset) read(what string, names []string, use func(path string, r io.R
 			return strings.HasSuffix(name, ".gz") || strings.HasSuffix(name, ".zst")
 		})
 		return &Error{
-			Path: d.path, Problem: fmt.Sprintf("no file with the %s", what),
+			Path: d.name, Problem: fmt.Sprintf("no file with the %s", what),
 			Hint: "looked for " + strings.Join(plain, ", ") + ", each also with .gz or .zst",
 			Err:  fs.ErrNotExist,
 		}
@@ -162,7 +163,7 @@ func (d *dataset) read(what string, names []string, use func(path string, r io.R
 }
 
 func (d *dataset) readMember(name string, use func(path string, r io.Reader) error) error {
-	at := path.Join(filepath.ToSlash(d.path), name)
+	at := path.Join(filepath.ToSlash(d.name), name)
 	file, err := d.files[name].Open()
 	if err != nil {
 		return unreadable(at, err)

@@ -35,10 +35,18 @@ func TestDigests(t *testing.T) {
 		"beir":  newBEIR(t, filepath.Join(dir, "b")),
 	}
 	for _, k := range source.Kinds() {
-		key := k.Name + "@" + k.Version
-		if got := digest(t, sources[k.Name]); got != want[key] {
-			t.Errorf("%s: digest %s, want %q: if the output was meant to change, raise the version", key, got, want[key])
+		if k.Resource == axes.Network {
+			continue // see the tests of that kind
 		}
+		checkDigest(t, k, sources[k.Name], want)
+	}
+}
+
+func checkDigest(t *testing.T, k axes.Kind[source.Source], s source.Source, want map[string]string) {
+	t.Helper()
+	key := k.Name + "@" + k.Version
+	if got := digest(t, s); got != want[key] {
+		t.Errorf("%s: digest %s, want %q: if the output was meant to change, raise the version", key, got, want[key])
 	}
 }
 

@@ -32,17 +32,22 @@ func readFile(f found, g *gate) (axes.Document, bool) {
 		g.add(asError(f.path, err))
 		return axes.Document{}, false
 	}
-	marked := bytes.HasPrefix(raw, byteOrderMark)
-	if marked {
-		g.notes.marks.add(f.path)
+	return documentOf(f.name, f.path, raw, g)
+}
+
+// documentOf makes the content of a file into a document. It reports false when there
+// is a problem, which it has then added to the gate's list.
+func documentOf(name, path string, raw []byte, g *gate) (axes.Document, bool) {
+	if bytes.HasPrefix(raw, byteOrderMark) {
+		g.notes.marks.add(path)
 	}
-	if e := checkText(f.path, raw); e != nil {
+	if e := checkText(path, raw); e != nil {
 		g.add(e)
 		return axes.Document{}, false
 	}
-	doc, err := document(f.name, string(bytes.TrimPrefix(raw, byteOrderMark)))
+	doc, err := document(name, string(bytes.TrimPrefix(raw, byteOrderMark)))
 	if err != nil {
-		g.add(asError(f.path, err))
+		g.add(asError(path, err))
 		return axes.Document{}, false
 	}
 	return doc, true

@@ -83,8 +83,12 @@ func unchanged(path string, before fs.FileInfo) error {
 	return nil
 }
 
-// unreadable says that the file cannot be opened or read.
+// unreadable says that the file cannot be opened or read. What is an [*Error] already
+// says so itself.
 func unreadable(path string, err error) *Error {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		return e
+	}
 	var cause *fs.PathError
 	if errors.As(err, &cause) {
 		return &Error{Path: path, Problem: fmt.Sprintf("cannot be read: %v", cause.Err), Err: err}

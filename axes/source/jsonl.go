@@ -79,6 +79,20 @@ func corpus(ctx context.Context, path string, r io.Reader, sh shape, empty strin
 	yield func(axes.Document, error) bool,
 ) (said []string, more bool, err error) {
 	g := newGate(empty, func(line int) string { return fmt.Sprintf("line %d", line) })
+	more, err = g.records(ctx, 0, path, r, sh, yield)
+	if err != nil || !more {
+		return nil, more, err
+	}
+	return g.notes.warnings(), true, g.end(path, "the file holds no line with a document")
+}
+
+// recordsPerFile parts the numbers of records by file: record n of file i has the
+// number i·recordsPerFile + n.
+const recordsPerFile = 1 << 40
+
+// records yields the documents of one of several files of records. It reports whether
+// the caller still wants to hear.
+func (g *gate) records(ctx context.Context, file int, path string, r io.Reader, sh shape, yield func(axes.Document, error) bool) (bool, error) {
 	l := newLines(r)
 	rd := recordReader{shape: sh, path: path}
 	for {
@@ -92,17 +106,17 @@ func corpus(ctx context.Context, path string, r io.Reader, sh shape, empty strin
 			err = unreadable(path, err)
 		}
 		if err != nil {
-			return nil, true, err
+			return true, err
 		}
 		doc, ok := rd.document(line, l, &g.problems)
-		if ok && g.admit(doc, l.number, path, l.number) && !yield(doc, nil) {
-			return nil, false, nil
+		if ok && g.admit(doc, file*recordsPerFile+l.number, path, l.number) && !yield(doc, nil) {
+			return false, nil
 		}
 	}
 	if l.marked {
 		g.notes.marks.add(path)
 	}
-	return g.notes.warnings(), true, g.end(path, "the file holds no line with a document")
+	return true, nil
 }
 
 // shape names the fields of a record.

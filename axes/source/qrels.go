@@ -99,18 +99,23 @@ func (j *judgements) add(line string, l *lines, seen map[[2]string]earlier) *Err
 		}
 		return &Error{Problem: fmt.Sprintf("the grade %q is not a whole number", fields[2])}
 	}
-	if fields[0] == "" || fields[1] == "" {
+	return j.record(fields[0], fields[1], grade, l.number, seen)
+}
+
+// record takes a judgement that stands in a line.
+func (j *judgements) record(question, document string, grade, line int, seen map[[2]string]earlier) *Error {
+	if question == "" || document == "" {
 		return &Error{Problem: "the id of a question or document is empty"}
 	}
-	pair := [2]string{fields[0], fields[1]}
+	pair := [2]string{question, document}
 	if before, twice := seen[pair]; twice {
 		return j.again(pair, before, grade)
 	}
-	seen[pair] = earlier{l.number, grade}
-	if j.byQuestion[pair[0]] == nil {
-		j.order = append(j.order, pair[0])
+	seen[pair] = earlier{line, grade}
+	if j.byQuestion[question] == nil {
+		j.order = append(j.order, question)
 	}
-	j.byQuestion[pair[0]] = append(j.byQuestion[pair[0]], golden.Relevant{Doc: pair[1], Grade: grade})
+	j.byQuestion[question] = append(j.byQuestion[question], golden.Relevant{Doc: document, Grade: grade})
 	return nil
 }
 

@@ -22,9 +22,8 @@ type Source interface {
 	// sequence; it says which file and line it is about. It may be called
 	// again and then starts anew.
 	Documents(ctx context.Context) iter.Seq2[axes.Document, error]
-	// Inputs lists the local files that Documents and Questions read, sorted.
-	// A source that reads no local file returns none and is then fetched over
-	// the network.
+	// Inputs lists the local files that Documents and Questions read, sorted: those
+	// that hold the corpus, or the lock file of one that is fetched.
 	Inputs(ctx context.Context) ([]string, error)
 }
 
@@ -55,7 +54,31 @@ type Pinner interface {
 	Lock(ctx context.Context, progress func(done, total int)) ([]byte, error)
 }
 
+// Placed is implemented by sources of which no parameter in a key tells where they
+// are, such as a table on a server that only its DSN names.
+type Placed interface {
+	// Place names where the content is kept, without secrets. It tells the results
+	// of one place from those of another, and is empty when the content is pinned,
+	// for then it does not matter where it is from.
+	Place() string
+}
+
+// Remoter is implemented by sources of a kind that fetches over the network under
+// some parameters and not under others.
+type Remoter interface {
+	// Remote reports whether this one does.
+	Remote() bool
+}
+
+// Remote reports whether a source of the kind fetches over the network.
+func Remote(kind axes.Kind[Source], s Source) bool {
+	if r, ok := s.(Remoter); ok {
+		return r.Remote()
+	}
+	return kind.Resource == axes.Network
+}
+
 // Kinds lists the kinds of source.
 func Kinds() []axes.Kind[Source] {
-	return []axes.Kind[Source]{Files(), JSONL(), BEIR()}
+	return []axes.Kind[Source]{Files(), JSONL(), BEIR(), Git(), HuggingFace(), Postgres(), Wikipedia()}
 }

@@ -39,8 +39,11 @@ func ukrainian(tb testing.TB) string {
 func bench(b *testing.B, kind axes.Kind[text.Analyzer]) text.Analyzer {
 	b.Helper()
 	params, env := kind.Params(), axes.Env{Language: "uk"}
-	if p, ok := params.(*text.LemmaParams); ok {
+	switch p := params.(type) {
+	case *text.LemmaParams:
 		p.Dictionary, env.Asset = "uk", assetOf(b)
+	case *text.SnowballParams:
+		p.Language = "ru" // of those that have a stemmer the nearest
 	}
 	a, err := kind.New(params, env)
 	if err == nil {

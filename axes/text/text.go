@@ -47,5 +47,6 @@ var Kinds = []axes.Kind[Analyzer]{
 	simple,
 	unaccent,
 	prefix,
+	snowball,
 	lemmas,
 }

@@ -28,6 +28,7 @@ the only one in it or in experiments/.
 
 ` + specHelp + `  -target ADDRESS      apply this stage alone, with what it needs; may be repeated
   -force ADDRESS       run this stage although its result is there; may be repeated
+  -locked              refuse a spec whose sources and models are not all pinned
   -fail-fast           begin nothing more after the first failure
   -verify SHARE        make that share of the cached results again and compare, as 5% or 0.05
   -lock-timeout TIME   wait that long for another process, as 30s (default: as long as it takes)
@@ -49,6 +50,7 @@ type applyArgs struct {
 	specArgs
 	workspace.Selection
 	failFast    bool
+	locked      bool
 	verify      float64
 	lockTimeout time.Duration
 	progress    string
@@ -59,6 +61,7 @@ func (a *applyArgs) register(set *flag.FlagSet) {
 	a.specArgs.register(set)
 	registerSelection(set, &a.Selection)
 	set.BoolVar(&a.failFast, "fail-fast", false, "")
+	set.BoolVar(&a.locked, "locked", false, "")
 	set.Func("verify", "", func(s string) (err error) { a.verify, err = parseShare(s); return err })
 	set.DurationVar(&a.lockTimeout, "lock-timeout", 0, "")
 	set.StringVar(&a.progress, "progress", "auto", "")
@@ -147,6 +150,10 @@ func (a *applyArgs) savedOrSpec(t terminal, rest []string) (string, *workspace.S
 }
 
 func (a *applyArgs) apply(ctx context.Context, t terminal, view applyView, s *workspace.Session) int {
+	pins := newPins(t, a.locked)
+	if err := pins.check(s); err != nil {
+		return t.fail("apply", err)
+	}
 	if err := s.Prepare(ctx); err != nil {
 		return t.fail("apply", err)
 	}
@@ -167,6 +174,9 @@ func (a *applyArgs) apply(ctx context.Context, t terminal, view applyView, s *wo
 			}
 		}
 		if more {
+			if err := pins.check(s); err != nil {
+				return t.fail("apply", err)
+			}
 			continue
 		}
 		err = a.results(ctx, view, s, plan, out)
@@ -215,7 +225,7 @@ func (a *applyArgs) once(ctx context.Context, t terminal, view applyView, s *wor
 
 // complete reports whether an apply brought about all that the spec asks for.
 func complete(plan *engine.Plan, out *engine.Outcomes) bool {
-	return !plan.Partial && len(out.Failures) == 0 && !out.Interrupted && !out.OverBudget
+	return !plan.Partial && len(out.Failures) == 0 && !out.Interrupted && out.OverBudget == ""
 }
 
 // results writes the outputs and shows the tables. Results that are partial are
@@ -290,7 +300,7 @@ func applyExit(out *engine.Outcomes) int {
 		return code
 	case len(out.Different) > 0:
 		return exitDifferent
-	case out.OverBudget:
+	case out.OverBudget != "":
 		return exitFailed
 	}
 	return exitOK

@@ -36,7 +36,7 @@ func newApplyPlain(h applyHuman) *applyPlain {
 
 func (v *applyPlain) begin(s *workspace.Session, p *engine.Plan) {
 	fmt.Fprint(v.err, crossLine(s.Experiment))
-	fmt.Fprintln(v.err, summaryLine(workspace.Summarise(p), s.Experiment.Budget.Seconds))
+	fmt.Fprintln(v.err, summaryLine(workspace.Summarise(p), s.Experiment.Budget))
 	// A staged cross is applied several times with one view.
 	v.done, v.ended = make(chan struct{}), make(chan struct{})
 	go func() {

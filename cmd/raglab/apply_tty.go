@@ -43,7 +43,7 @@ func newApplyTTY(h applyHuman) *applyTTY {
 
 func (v *applyTTY) begin(s *workspace.Session, p *engine.Plan) {
 	fmt.Fprint(v.err, crossLine(s.Experiment))
-	fmt.Fprintln(v.err, summaryLine(workspace.Summarise(p), s.Experiment.Budget.Seconds))
+	fmt.Fprintln(v.err, summaryLine(workspace.Summarise(p), s.Experiment.Budget))
 	v.expect(p)
 	// A staged cross is applied several times with one view.
 	v.done, v.ended = make(chan struct{}), make(chan struct{})

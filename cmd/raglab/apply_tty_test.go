@@ -14,8 +14,8 @@ import (
 	"raglab/engine"
 )
 
-// golden compares with a file of testdata, which -update rewrites.
-func golden(t *testing.T, name, got string) {
+// wantFile compares with a file of testdata, which -update rewrites.
+func wantFile(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", "golden", name)
 	if *update {
@@ -87,7 +87,7 @@ func TestApplyTTY_tree(t *testing.T) {
 	clock.advance(90 * time.Second)
 	v.event(engine.Event{Type: engine.EventComplete, Stage: first, Completion: engine.Executed, Wall: 94 * time.Second})
 	draw("one is done, one failed")
-	golden(t, "tree.txt", drawn.String())
+	wantFile(t, "tree.txt", drawn.String())
 }
 
 // TestApplyTTY_eta goes by measurements, and by what is done where there are none.
@@ -148,7 +148,7 @@ func TestApplyPlain_remind(t *testing.T) {
 	clock.advance(time.Second)
 	v.event(engine.Event{Type: engine.EventComplete, Stage: first, Completion: engine.Executed, Wall: time.Minute, Reason: engine.Reason{Kind: engine.ReasonNew}})
 	v.remind()
-	golden(t, "plain.txt", out.String())
+	wantFile(t, "plain.txt", out.String())
 }
 
 func TestBar(t *testing.T) {

@@ -133,8 +133,8 @@ func failureTexts(out *engine.Outcomes) []string {
 	if out.Interrupted {
 		texts = append(texts, "Interrupted."+goesOn)
 	}
-	if out.OverBudget {
-		texts = append(texts, "The budget of seconds is spent."+goesOn)
+	if out.OverBudget != "" {
+		texts = append(texts, "The budget of "+out.OverBudget+" is spent."+goesOn)
 	}
 	return texts
 }

@@ -17,9 +17,11 @@ import (
 
 const cacheHelp = `Usage: raglab cache du|gc|verify|pin|unpin [flags]
 
-du [SPEC]              how much the cache holds, and the tables of its indexes
+du [SPEC]              how much the cache holds, what sources fetched, and the
+                         tables of its indexes
 gc [SPEC]              remove what is old, or over a size; tables before the
-                         results that describe them
+                         results that describe them; of what sources fetched,
+                         what is old
   -max-age TIME          results not used for that long, as 720h or 30d (default 30d)
   -max-size SIZE         the oldest beyond that size, as 20GB
   -dry-run               only say what would go
@@ -108,13 +110,13 @@ func (a cacheArgs) do(ctx context.Context, t terminal, w *workspace.Workspace, e
 		if err != nil {
 			return 0, err
 		}
-		return exitOK, a.show(t, c, u, append(usageLines(u.Usage), tableLines(u.Tables)...))
+		return exitOK, a.show(t, c, u, append(append(usageLines(u.Usage), downloadLines(u.Downloads)...), tableLines(u.Tables)...))
 	case "gc":
 		r, err := w.GC(ctx, exp, cache.GCOptions{DryRun: a.dryRun, MaxAge: a.maxAge, MaxBytes: a.maxSize})
 		if err != nil {
 			return 0, err
 		}
-		return exitOK, a.show(t, c, r, append(gcLines(r.GCReport, a.dryRun), tableGCLines(r.Tables)...))
+		return exitOK, a.show(t, c, r, append(append(gcLines(r.GCReport, a.dryRun), downloadGCLines(r)...), tableGCLines(r.Tables)...))
 	case "verify":
 		r, err := c.Verify(ctx)
 		if err != nil {
@@ -192,6 +194,21 @@ func gcLines(r cache.GCReport, dry bool) []string {
 		lines = append(lines, fmt.Sprintf("%s  %10d  %8s", tallyLine(t.name, t.tally), gone.Count, sizeText(gone.Bytes)))
 	}
 	return lines
+}
+
+// downloadLines shows what sources fetched, if they did.
+func downloadLines(held cache.Tally) []string {
+	if held.Count == 0 {
+		return nil
+	}
+	return []string{tallyLine("downloads", held)}
+}
+
+func downloadGCLines(r workspace.GCReport) []string {
+	if r.Downloads.Count == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s  %10d  %8s", tallyLine("downloads", r.Downloads), r.RemovedDownloads.Count, sizeText(r.RemovedDownloads.Bytes))}
 }
 
 // tableLines shows the tables of each database.

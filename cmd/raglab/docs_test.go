@@ -47,14 +47,19 @@ func TestDocs_everyTopic(t *testing.T) {
 					t.Errorf("%d characters wide: %s", n-1, line)
 				}
 			}
-			if _, example, ok := strings.Cut(out.String(), "\nExample:\n"); ok {
+			examples := exampleTitle.Split(out.String(), -1)[1:]
+			for _, example := range examples {
 				loads(t, indentedPart(example))
-			} else if len(args) == 2 {
+			}
+			if len(args) == 2 && len(examples) == 0 {
 				t.Error("it has no example")
 			}
 		})
 	}
 }
+
+// exampleTitle is the line above an example.
+var exampleTitle = regexp.MustCompile(`(?m)^Example(, .*)?:\n`)
 
 var fence = regexp.MustCompile("(?ms)^```hcl\n(.*?)^```$")
 
@@ -95,7 +100,7 @@ func loads(t *testing.T, example string) {
 		}
 	}
 	env := func(name string) (string, bool) {
-		if name == pg.EnvDSN {
+		if name == pg.EnvDSN || name == "KB_DSN" {
 			return "postgres://raglab@127.0.0.1/raglab", true
 		}
 		return "1", true

@@ -78,7 +78,7 @@ func raw(v any) json.RawMessage {
 
 func (e *events) summary(p *engine.Plan) {
 	s := workspace.Summarise(p)
-	e.emit("change_summary", summaryLine(s, 0), "changes", raw(s))
+	e.emit("change_summary", summaryLine(s, spec.Budget{}), "changes", raw(s))
 }
 
 // planJSON shows a plan to a program.

@@ -46,8 +46,8 @@ type command struct {
 func commands() []command {
 	return []command{
 		initCommand(), fmtCommand(), validateCommand(), planCommand(), applyCommand(),
-		showCommand(), explainCommand(), logCommand(), graphCommand(), cacheCommand(),
-		dbCommand(), setupCommand(), docsCommand(), versionCommand(),
+		showCommand(), explainCommand(), logCommand(), graphCommand(), goldenCommand(), cacheCommand(),
+		dbCommand(), lockCommand(), setupCommand(), docsCommand(), versionCommand(),
 	}
 }
 

@@ -19,6 +19,7 @@ applied last in this folder, or the only one in it or in experiments/.
   -out FILE            save the plan, to be applied as it is
   -all                 list cached stages too
   -json                one JSON object a line
+  -locked              refuse a spec whose sources and models are not all pinned
   -detailed-exitcode   exit with 2 when there is something to do
 
 Exit codes: 0 done, 1 error, 2 changes (with -detailed-exitcode).
@@ -36,6 +37,7 @@ type planArgs struct {
 	all      bool
 	json     bool
 	detailed bool
+	locked   bool
 }
 
 func (a *planArgs) register(set *flag.FlagSet) {
@@ -45,6 +47,7 @@ func (a *planArgs) register(set *flag.FlagSet) {
 	set.BoolVar(&a.all, "all", false, "")
 	set.BoolVar(&a.json, "json", false, "")
 	set.BoolVar(&a.detailed, "detailed-exitcode", false, "")
+	set.BoolVar(&a.locked, "locked", false, "")
 }
 
 func registerSelection(set *flag.FlagSet, s *workspace.Selection) {
@@ -81,6 +84,9 @@ func runPlan(ctx context.Context, t terminal, argv []string) int {
 		return t.showError("plan", exp, err)
 	}
 	defer closing(t, s.Close)
+	if err := newPins(t, a.locked).check(s); err != nil {
+		return t.fail("plan", err)
+	}
 	plan, err := s.Plan(ctx, a.Selection)
 	if err != nil {
 		return t.fail("plan", err)

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,7 +38,7 @@ func (v planHuman) plan(s *workspace.Session, p *engine.Plan) error {
 	}
 	showLines(v.out, planLines(p, v.all))
 	showNotes(v.out, p.Notes)
-	fmt.Fprintf(v.out, "\n%s\n", summaryLine(workspace.Summarise(p), s.Experiment.Budget.Seconds))
+	fmt.Fprintf(v.out, "\n%s\n", summaryLine(workspace.Summarise(p), s.Experiment.Budget))
 	return nil
 }
 
@@ -154,6 +156,9 @@ func joinShards(lines []*planLine) []*planLine {
 	var out []*planLine
 	for _, l := range lines {
 		base := engine.WithoutShard(l.address)
+		if shard := l.address[len(base):]; shard != "" { // what follows a shard is of the same one
+			l.reason = strings.ReplaceAll(l.reason, "]"+shard, "]")
+		}
 		k := l.said(base)
 		if j, ok := joined[k]; ok {
 			j.join(l)
@@ -234,7 +239,7 @@ func (l *planLine) explanation() string {
 	return text
 }
 
-func summaryLine(s workspace.PlanSummary, budget float64) string {
+func summaryLine(s workspace.PlanSummary, budget spec.Budget) string {
 	if s.Run+s.Maybe+s.Blocked == 0 {
 		return fmt.Sprintf("Nothing to do: all %d stages are cached.", s.Cached)
 	}
@@ -248,14 +253,59 @@ func summaryLine(s workspace.PlanSummary, budget float64) string {
 	default:
 		line += fmt.Sprintf(" At most %s by earlier measurements.", rounded(s.EstimateSeconds))
 	}
+	if budget.Seconds > 0 {
+		line += fmt.Sprintf(" The budget is %s", time.Duration(budget.Seconds*float64(time.Second)))
+		if known > 0 && s.EstimateSeconds > budget.Seconds {
+			line += fmt.Sprintf(": about %.0f %% of it will fit", 100*budget.Seconds/s.EstimateSeconds)
+		}
+		line += "."
+	}
+	return line + costLine(s, budget.USD)
+}
+
+// costLine tells what a plan costs in money; nothing when nobody bills for it.
+func costLine(s workspace.PlanSummary, budget float64) string {
+	line := ""
+	if s.EstimateUSD > 0 {
+		line += fmt.Sprintf(" It costs about %s USD by the prices stated", dollars(s.EstimateUSD))
+	}
+	if s.Unpriced > 0 {
+		billed := fmt.Sprintf("%s that %s billed and whose texts are not made yet", plural(s.Unpriced, "stage", "stages"), isAre(s.Unpriced))
+		if line == "" {
+			line = " What it costs is not known yet: there are " + billed
+			if s.Unpriced == 1 {
+				line = " What it costs is not known yet: there is " + billed
+			}
+		} else {
+			line += ", without " + billed
+		}
+	}
+	if line != "" {
+		line += "."
+	}
 	if budget > 0 {
-		line += fmt.Sprintf(" The budget is %s", time.Duration(budget*float64(time.Second)))
-		if known > 0 && s.EstimateSeconds > budget {
-			line += fmt.Sprintf(": about %.0f %% of it will fit", 100*budget/s.EstimateSeconds)
+		line += fmt.Sprintf(" The budget is %s USD", dollars(budget))
+		if s.EstimateUSD > budget {
+			line += fmt.Sprintf(": about %.0f %% of it will fit", 100*budget/s.EstimateUSD)
 		}
 		line += "."
 	}
 	return line
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// dollars shows an amount with at least two decimals and two digits that count.
+func dollars(usd float64) string {
+	if usd >= 0.1 || usd == 0 {
+		return strconv.FormatFloat(usd, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(usd, 'f', 1-int(math.Floor(math.Log10(usd))), 64)
 }
 
 func rounded(seconds float64) string {

@@ -51,6 +51,15 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"await-log":    cmdAwaitLog,
 		"postgres":     cmdPostgres,
 		"database":     cmdDatabase,
+		"serve":        cmdServe,
+		"zip":          cmdZip,
+		"dataset":      cmdDataset,
+		"sql":          cmdSQL,
+		"wiki":         cmdWiki,
+		"hub":          cmdHub,
+		"standin":      cmdStandin,
+		"reranker":     cmdReranker,
+		"service":      cmdService,
 	}
 	out := map[string]func(*testscript.TestScript, bool, []string){}
 	for name, run := range commands {

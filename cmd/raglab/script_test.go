@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	if private.IsSupervisor(os.Args) {
 		os.Exit(private.Supervise(os.Args))
 	}
-	testscript.Main(withPostgres{m}, map[string]func(){"raglab": main})
+	testscript.Main(withPostgres{m}, map[string]func(){"raglab": main, withAddedKind: mainWithAddedKind})
 }
 
 // withPostgres stops the server that scripts share when the tests are done.
@@ -54,6 +54,7 @@ func TestScript(t *testing.T) {
 func setupScript(env *testscript.Env) error {
 	held := &heldLeases{}
 	env.Values[heldKey{}] = held
+	setupServers(env)
 	env.Defer(func() { _ = held.release() })
 	env.Defer(func() {
 		if err := pgtest.Remove(filepath.Join(env.WorkDir, ".test", "cache", "postgres")); err != nil {
@@ -74,11 +75,16 @@ func setupScript(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("RIVERS", rivers)
-	raglab, err := exec.LookPath("raglab")
-	if err != nil {
-		return err
+	for _, name := range []string{"raglab", withAddedKind} {
+		program, err := exec.LookPath(name)
+		if err != nil {
+			return err
+		}
+		if err := os.Symlink(program, filepath.Join(env.WorkDir, ".test", "bin", name)); err != nil {
+			return err
+		}
 	}
-	return os.Symlink(raglab, filepath.Join(env.WorkDir, ".test", "bin", "raglab"))
+	return nil
 }
 
 // unreachable is an address at which nothing answers.
@@ -120,6 +126,8 @@ func scriptCondition(name string) (bool, error) {
 	switch name {
 	case "root":
 		return os.Geteuid() == 0, nil
+	case "onnx":
+		return onnxCondition()
 	case "postgres":
 		_, _, err := pgtest.Fetch(context.Background())
 		if err != nil && os.Getenv("CI") != "" {

@@ -7,9 +7,9 @@ import (
 )
 
 // hiding makes a terminal that does not show the values of an experiment's
-// sensitive variables and the address of its store, wherever they got into a text.
+// sensitive variables and the addresses of its store and sources, wherever they got into a text.
 func (t terminal) hiding(exp *spec.Experiment) terminal {
-	if exp == nil || len(exp.Secrets()) == 0 && exp.Store == nil {
+	if exp == nil || !exp.HasSecrets() {
 		return t
 	}
 	hide := exp.Redact()

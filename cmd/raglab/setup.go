@@ -45,7 +45,7 @@ func runSetup(ctx context.Context, t terminal, argv []string) int {
 		return t.fail("setup", err)
 	}
 	defer closing(t, w.Close)
-	s, err := w.Start(ctx, exp)
+	s, err := w.Sketch(ctx, exp)
 	if err != nil {
 		return t.showError("setup", exp, err)
 	}
@@ -59,7 +59,10 @@ func runSetup(ctx context.Context, t terminal, argv []string) int {
 		return exitOK
 	}
 	for _, asset := range needed {
-		dir, err := w.Asset(ctx, asset.Name)
+		dir, err := s.Asset(ctx, asset.Name)
+		if err == nil {
+			asset, err = s.FindAsset(asset.Name) // an unpinned model has a commit by now
+		}
 		if err != nil {
 			return t.fail("setup", err)
 		}
@@ -70,5 +73,5 @@ func runSetup(ctx context.Context, t terminal, argv []string) int {
 
 func assetLine(a assets.Asset, dir string) string {
 	size := sizeText(a.Size(runtime.GOOS + "/" + runtime.GOARCH))
-	return fmt.Sprintf("%s %s, %s, %s\n  %s\n  in %s", a.Name, a.Version, size, a.Licence, a.Summary, dir)
+	return fmt.Sprintf("%s %s, %s, %s\n  %s\n  in %s", a.Title(), a.Version, size, a.Licence, a.Summary, dir)
 }

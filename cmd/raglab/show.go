@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"raglab/engine/workspace"
+	"raglab/spec"
 )
 
 const showHelp = `Usage: raglab show PLAN [flags]
@@ -65,5 +66,5 @@ func showPlan(t terminal, p *workspace.SavedPlan) {
 	}
 	showLines(t.out, joinKinds(joinShards(lines)))
 	showNotes(t.out, p.Notes)
-	fmt.Fprintf(t.out, "\n%s\n", summaryLine(p.Summary, 0))
+	fmt.Fprintf(t.out, "\n%s\n", summaryLine(p.Summary, spec.Budget{}))
 }

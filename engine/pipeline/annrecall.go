@@ -24,6 +24,8 @@ type annRecallWork struct {
 	cutoffs  []int
 	depth    int
 	shards   int
+	// grouped tells that chunks share passages, which are what is ranked.
+	grouped bool
 }
 
 // annRecallKind measures how many of the nearest vectors an approximate index
@@ -40,7 +42,8 @@ type ANNRecall struct {
 }
 
 // ANNRecallAt is ann_recall@k: the share of the k nearest chunks among the first k
-// found. A chunk as near as the kth counts, so that no tie is a miss. P5 is the
+// found, or of the k nearest passages where chunks share them. A chunk as near as the
+// kth counts, so that no tie is a miss. P5 is the
 // 5th percentile over the questions, by nearest rank.
 type ANNRecallAt struct {
 	K    int     `json:"k"`
@@ -92,7 +95,10 @@ func (l *leafBuilder) addCheck(cfg *spec.Configuration, fit fitting) error {
 			engine.Input{Name: "run", From: l.out.run, Output: "run"},
 			engine.Input{Name: "exact_run", From: twin.out.run, Output: "run"},
 			engine.Input{Name: "index", From: twin.out.indexes[0], Output: "index"}),
-		Work: annRecallWork{leaf, l.distance, cutoffs, l.exp.Score.Depth, l.shards},
+		Work: annRecallWork{leaf, l.distance, cutoffs, l.exp.Score.Depth, l.shards, l.out.chunks.grouped},
+	}
+	if l.out.chunks.grouped {
+		s.Inputs = append(s.Inputs, engine.Input{Name: "chunks", From: twin.out.indexes[0], Output: "chunks"})
 	}
 	if l.distance != innerProduct {
 		s.Inputs = append(s.Inputs, twin.vectors...)
@@ -165,8 +171,13 @@ func (w annRecallWork) compare(ctx context.Context, t *engine.Task) ([][]float64
 	if err != nil {
 		return nil, err
 	}
-	twin := &exactTwin{ctx: ctx, t: t, work: w}
+	twin := &exactTwin{ctx: ctx, t: t, work: w, chunks: &chunkTable{}}
 	defer twin.close()
+	if w.grouped {
+		if twin.chunks, err = readTable(t); err != nil {
+			return nil, err
+		}
+	}
 	values := make([][]float64, len(w.cutoffs))
 	foundAt, exactAt := found.By(), exact.By()
 	for _, q := range queries {
@@ -234,10 +245,12 @@ func ofLengthOne(m artifact.Matrix) bool {
 // exactTwin tells how near chunks are, by the exact ranking and, where that ends
 // among chunks that are all as near, by one that goes deeper.
 type exactTwin struct {
-	ctx   context.Context
-	t     *engine.Task
-	work  annRecallWork
-	index retriever.Searcher // once it was needed
+	ctx  context.Context
+	t    *engine.Task
+	work annRecallWork
+	// chunks tells which are ranked as one; it knows no others where none are.
+	chunks *chunkTable
+	index  retriever.Searcher // once it was needed
 }
 
 func (x *exactTwin) close() {
@@ -280,9 +293,10 @@ func (x *exactTwin) whole(q axes.Query, found, exact []axes.Hit, threshold float
 		}
 		depth *= 2
 		var err error
-		if exact, err = x.index.Search(x.ctx, q, depth, nil); err != nil {
+		if exact, err = x.index.Search(x.ctx, q, x.chunks.chunksFor(depth, len(x.chunks.doc)), nil); err != nil {
 			return nil, fmt.Errorf("search exactly: %w", err)
 		}
+		exact = x.chunks.collapse(exact, depth)
 	}
 	return exact, nil
 }

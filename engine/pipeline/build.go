@@ -28,6 +28,8 @@ type Pipeline struct {
 	Fetch *engine.Stage
 	// Assets are the names of the assets that some stage needs, sorted.
 	Assets []string
+	// Pins are the sources whose content a lock file may fix.
+	Pins []Pin
 
 	instances *instances
 }
@@ -48,6 +50,16 @@ type Row struct {
 	Checks []*engine.Stage
 	// Run is the stage that makes the ranking that is scored.
 	Run *engine.Stage
+	// Chunks names the chunker with what else tells its chunks apart.
+	Chunks string
+	// Abstains are the stages of the row's abstention curves.
+	Abstains []RowAbstain
+}
+
+// RowAbstain is an abstain block with the stage that makes its curve for a row.
+type RowAbstain struct {
+	Block *spec.Abstain
+	Stage *engine.Stage
 }
 
 // Tuning is a tune stage with the rows that read its choice.
@@ -95,6 +107,9 @@ type builder struct {
 	instances *instances
 	shards    int
 	metrics   []metric.Metric
+	// wholes is the input that says which documents are parts of others, if that
+	// counts.
+	wholes []engine.Input
 	// tuned finds the tune stage of a configuration's variable.
 	tuned map[string]*engine.Stage
 	// chunked, embedded and indexes remember the stages of options that rows share.
@@ -132,12 +147,13 @@ func (b *builder) row(cfg *spec.Configuration) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	row := Row{Configuration: cfg, Ingest: asked.ingest, Indexes: asked.indexes, Ask: asked.ask, Checks: asked.checks, Run: asked.run}
+	row := Row{Configuration: cfg, Ingest: asked.ingest, Indexes: asked.indexes, Ask: asked.ask, Checks: asked.checks, Run: asked.run, Chunks: asked.chunks.name}
 	row.Score = b.score(asked, "test")
 	if b.exp.Golden.Split != nil {
 		row.Dev = b.score(asked, "dev")
 	}
-	return row, nil
+	row.Abstains, err = b.abstain(cfg, fit, asked)
+	return row, err
 }
 
 // asked is the part of a pipeline that ends in a run.
@@ -239,7 +255,7 @@ func (b *builder) blame(options []*choice, err error) error {
 
 // score adds the stage that scores a run on one part of the questions.
 func (b *builder) score(a asked, part string) *engine.Stage {
-	g := b.exp.Golden
+	split := b.exp.Golden.Split
 	names := make([]engine.Value, len(b.metrics))
 	for i, m := range b.metrics {
 		names[i] = m.Name()
@@ -248,28 +264,15 @@ func (b *builder) score(a asked, part string) *engine.Stage {
 		Address: address("score", a.name+" "+part),
 		Kind:    scoreKind,
 		Needs:   engine.Resources{CPU: 1},
-		Fields: []engine.Field{
-			{Class: engine.Params, Path: "score.metrics", Value: names},
-			{Class: engine.Params, Path: "golden.relevance", Value: g.Relevance},
-			{Class: engine.Params, Path: "golden.unreachable", Value: g.Unreachable},
-		},
-		Inputs: []engine.Input{
-			{Name: "run", From: a.run, Output: "run"},
-			{Name: "judgements", From: b.p.Questions, Output: "judgements"},
-		},
-		Work: scoreWork{
-			metrics: b.metrics, relevance: g.Relevance, unreachable: metric.Unreachable(g.Unreachable),
-			shards: b.shards, part: partOf(g.Split, part),
-		},
+		Fields:  append(b.judgingFields(), engine.Field{Class: engine.Params, Path: "score.metrics", Value: names}),
+		Inputs:  b.judgingInputs(a),
+		Work:    scoreWork{judging: b.judging(), metrics: b.metrics, part: partOf(split, part)},
 	}
 	for _, m := range b.metrics {
 		s.Fields = append(s.Fields, engine.Field{Class: engine.Code, Path: "metric " + m.Name(), Value: m.Kind().Version})
 	}
-	if g.Split != nil {
-		s.Fields = append(s.Fields, splitFields(g.Split, part)...)
-	}
-	if g.Relevance == "span" {
-		s.Inputs = append(s.Inputs, a.chunks.inputs()...)
+	if split != nil {
+		s.Fields = append(s.Fields, splitFields(split, part)...)
 	}
 	return b.p.Graph.Add(s)
 }
@@ -318,6 +321,9 @@ func (b *builder) needs(n axes.Needs) (fields []engine.Field, blocked string, er
 		if missing := b.env.Assets.Missing(name); missing != "" && blocked == "" {
 			blocked = missing
 		}
+	}
+	for _, name := range n.Services {
+		fields = append(fields, engine.Field{Class: engine.Model, Path: "server", Value: name})
 	}
 	for _, path := range n.Files {
 		names, err := below(path)

@@ -76,8 +76,8 @@ func kindInfos[T any](kinds []axes.Kind[T]) []spec.KindInfo {
 	infos := make([]spec.KindInfo, len(kinds))
 	for i, k := range kinds {
 		infos[i] = kindInfo(k)
-		infos[i].Check = func(params any) error {
-			_, err := k.New(params, axes.Env{})
+		infos[i].Check = func(params any, language string) error {
+			_, err := k.New(params, axes.Env{Language: language})
 			return err
 		}
 	}
@@ -86,14 +86,18 @@ func kindInfos[T any](kinds []axes.Kind[T]) []spec.KindInfo {
 
 func kindInfo(d axes.Described) spec.KindInfo {
 	m := d.About()
-	return spec.KindInfo{Name: m.Name, Summary: m.Summary, Doc: m.Doc, Params: d.Params}
+	info := spec.KindInfo{Name: m.Name, Summary: m.Summary, Doc: m.Doc, Params: d.Params, Secrets: d.Secrets}
+	for _, e := range m.Examples {
+		info.Examples = append(info.Examples, [2]string{e.Title, e.Text})
+	}
+	return info
 }
 
 // bringing marks the sources that have judged questions of their own.
 func bringing(infos []spec.KindInfo) []spec.KindInfo {
 	for i := range infos {
 		k, _ := axes.Find(source.Kinds(), infos[i].Name)
-		infos[i].BringsQuestions = k.BringsQuestions
+		infos[i].BringsQuestions, infos[i].LacksQuestions = k.BringsQuestions, k.LacksQuestions
 	}
 	return infos
 }

@@ -47,9 +47,14 @@ func (p *Pipeline) Report(ctx context.Context, store cache.Store, out *engine.Ou
 			return nil, fmt.Errorf("collect %s: %w", row.Configuration.Name(), err)
 		}
 		r.Configurations = append(r.Configurations, conf)
+		c.spans(r, row)
+	}
+	if err := c.abstentions(r); err != nil {
+		return nil, err
 	}
 	c.scored(r)
 	c.termlessNotes(r)
+	c.rerankNotes(r)
 	if err := c.tuning(r); err != nil {
 		return nil, err
 	}
@@ -138,6 +143,7 @@ func (c *collector) row(row Row) (report.Configuration, error) {
 	conf.Termless = c.termless(row)
 	conf.IndexBytes, conf.HeapBytes = c.bytes(row.Indexes, "index_bytes"), c.heapBytes(row.Indexes)
 	conf.IngestSeconds = c.seconds(row.Ingest)
+	conf.Cost = c.rowCost(row)
 	conf.Approximate = len(row.Checks) > 0
 	conf.ANNRecall, err = c.annRecall(row.Checks)
 	return conf, err
@@ -175,6 +181,13 @@ func (c *collector) scored(r *report.Report) {
 			r.Questions.Scored, r.Questions.Excluded = s.Summaries[0].Scored, s.Summaries[0].Excluded
 			return
 		}
+	}
+}
+
+// spans notes what a row's chunker made of the answer spans.
+func (c *collector) spans(r *report.Report, row Row) {
+	if s := c.scores[row.Score]; s != nil && s.Spans != nil {
+		r.AddSpans(report.Spans{Chunker: row.Chunks, Coverage: c.p.Experiment.Golden.Coverage, SpanCounts: report.SpanCounts(*s.Spans)})
 	}
 }
 

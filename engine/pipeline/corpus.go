@@ -18,49 +18,63 @@ const manyFiles = 2_000
 
 // corpus adds the stages that read the corpus and the questions.
 func (b *builder) corpus() error {
+	src, params, files, err := b.fetch()
+	if err != nil {
+		return err
+	}
+	b.within()
+	return b.questions(src, params, files)
+}
+
+// fetch adds the stage that reads the corpus. It returns the source with its
+// parameters and the local files that it reads.
+func (b *builder) fetch() (source.Source, any, []File, error) {
 	opt := b.exp.Corpus
 	params, diags := b.exp.Params(opt, nil, nil)
 	if diags.HasErrors() {
-		return diags
+		return nil, nil, nil, diags
 	}
 	kind, _ := axes.Find(source.Kinds(), opt.Kind)
 	src, err := instance(b.instances, kind, params)
 	if err != nil {
 		if d := b.exp.ParamError(opt, err); d != nil {
-			return d
+			return nil, nil, nil, d
 		}
-		return err
+		return nil, nil, nil, err
 	}
 	paths, err := src.Inputs(b.ctx)
 	if err != nil {
-		return sourceError(err)
+		return nil, nil, nil, sourceError(err)
 	}
 	files, err := b.env.Fingerprints.Files(paths)
 	if err != nil {
-		return err
+		return nil, nil, nil, err
 	}
 	size := int64(0)
 	for _, f := range files {
 		size += f.Size
 	}
 	b.shards = shardsFor(size)
+	local := !source.Remote(kind, src)
 	s := &engine.Stage{
 		Address: address("fetch", opt.Label),
-		Kind:    fetchKind(b.shards, len(paths) > 0),
+		Kind:    fetchKind(b.shards, local),
 		Needs:   engine.Resources{CPU: 1}, Outside: size,
 		Work:   fetchWork{src, b.shards},
 		Fields: append(paramFields("corpus", params, b.veil, nil), fileFields("corpus", params, files)...),
 		Check:  func() error { return Unchanged(files) },
 	}
-	if len(paths) == 0 {
+	if !local {
 		s.Needs = engine.Resources{Network: 1}
 	}
+	s.Fields = append(s.Fields, placeFields("corpus", src)...)
+	b.pins("corpus", src)
 	s.Fields = append(s.Fields,
 		engine.Field{Class: engine.Params, Path: "corpus.kind", Value: opt.Kind},
 		engine.Field{Class: engine.Code, Path: "source " + opt.Kind, Value: kind.Version},
 		engine.Field{Class: engine.Params, Path: "shards", Value: int64(b.shards)})
 	b.p.Fetch = b.p.Graph.Add(s)
-	return b.questions(src, params, files)
+	return src, params, files, nil
 }
 
 // fileFields name the content of local files by their place below the path that

@@ -104,7 +104,7 @@ func (c *collector) seconds(stages []*engine.Stage) *float64 {
 	return &total
 }
 
-// cost is the time of a stage. An embed stage that found texts remembered costs
+// cost is the time of a stage. One that embeds and found texts remembered costs
 // what its own texts say of a token, or those of another shard. Of a table that
 // was there before its record it is not known.
 func (c *collector) cost(s *engine.Stage) *float64 {
@@ -115,10 +115,20 @@ func (c *collector) cost(s *engine.Stage) *float64 {
 	if _, built := m.values["build_seconds"]; s.Residence != nil && !built {
 		return nil
 	}
-	if s.Kind != embedKind {
-		return &m.wall
+	switch s.Kind {
+	case embedKind:
+		return c.embedCost(m, "tokens", 0)
+	case chunkKindEmbedder:
+		spent, _ := m.number("embed_seconds")
+		return c.embedCost(m, "embed_tokens", m.wall-spent)
 	}
-	tokens, _ := m.number("tokens")
+	return &m.wall
+}
+
+// embedCost is the time of a stage that embeds texts of so many tokens, and takes
+// more for what else it does.
+func (c *collector) embedCost(m *measurement, count string, more float64) *float64 {
+	tokens, _ := m.number(count)
 	fresh, _ := m.number("new_tokens")
 	if fresh >= tokens {
 		return &m.wall
@@ -127,7 +137,7 @@ func (c *collector) cost(s *engine.Stage) *float64 {
 	if rate == nil {
 		return nil
 	}
-	v := tokens * *rate
+	v := more + tokens**rate
 	return &v
 }
 
@@ -143,7 +153,7 @@ func (c *collector) embedRate(own *measurement) *float64 {
 	}
 	var seconds, tokens float64
 	for _, s := range c.p.Graph.Stages {
-		if s.Kind != embedKind {
+		if s.Kind != embedKind && s.Kind != chunkKindEmbedder {
 			continue
 		}
 		if m := c.measure(s); m != nil && string(m.values["space"]) == space {
@@ -208,6 +218,9 @@ func (c *collector) ingestOf(index *engine.Stage) report.Ingest {
 	if n > 0 && tokens > 0 {
 		mean := tokens / n
 		out.MeanTokens = &mean
+	}
+	if b := c.bill(append(slices.Clone(chunks), embeds...)); b.services > 0 {
+		out.USD, out.USDEstimated = b.report(), b.estimated
 	}
 	out.Total = c.seconds(append(append(chunks, embeds...), index))
 	return out

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -27,13 +28,6 @@ var embedKind = &engine.Kind{
 	Name: "embed", Version: "1", Outputs: []string{"vectors"}, Run: runEmbed, Forecast: forecastEmbed, Same: sameVectors,
 }
 
-// embedQuestionsKind embeds the questions one at a time, as a user would ask
-// them, so that their latency is measured. Nothing is remembered for that
-// reason.
-var embedQuestionsKind = &engine.Kind{
-	Name: "embed_questions", Version: "1", Outputs: []string{"vectors"}, Run: runEmbedQuestions, Same: sameVectors,
-}
-
 // batchTexts is how many new texts are embedded before they are remembered: a
 // crash costs at most so many.
 const batchTexts = 512
@@ -44,42 +38,63 @@ func runEmbed(ctx context.Context, t *engine.Task) error {
 	if err != nil {
 		return err
 	}
+	vectors, made, err := w.vectors(ctx, t, texts)
+	if err != nil {
+		return err
+	}
+	all, err := countTokens(w, texts, made)
+	if err != nil {
+		return err
+	}
+	t.Measure("tokens", all.Tokens)
+	t.Measure("tokens_estimated", all.Estimated)
+	made.measure(t, w, len(texts))
+	t.Measure("truncated", all.Truncated)
+	if all.Truncated > 0 {
+		t.Log.Info("texts truncated", "stage", t.Address, "texts", all.Truncated)
+	}
+	if made.rescaled > 0 {
+		t.Log.Info("the server's vectors are not of unit length and were scaled", "stage", t.Address, "vectors", made.rescaled)
+	}
+	return writeVectors(t, vectors)
+}
+
+// vectors are those of texts, from memory or new.
+func (w embedWork) vectors(ctx context.Context, t *engine.Task, texts []string) ([][]float32, freshVectors, error) {
 	memo, err := w.memo(w.space)
 	if err != nil {
-		return fmt.Errorf("open memory of embeddings: %w", err)
+		return nil, freshVectors{}, fmt.Errorf("open memory of embeddings: %w", err)
 	}
 	hashes := textHashes(texts)
 	vectors := make([][]float32, len(texts))
 	if !t.Fresh {
 		if vectors, err = memo.Get(ctx, hashes); err != nil {
-			return fmt.Errorf("look up embeddings: %w", err)
+			return nil, freshVectors{}, fmt.Errorf("look up embeddings: %w", err)
 		}
 	}
-	fresh := missing(hashes, vectors)
-	made, err := embedFresh(ctx, t, w, memo, texts, hashes, fresh)
+	made, err := embedFresh(ctx, t, w, memo, texts, hashes, missing(hashes, vectors))
+	if price, known := w.price(); known {
+		t.Measure(engine.PaidUSD, float64(made.tokens)*price/1000)
+	}
 	if err != nil {
-		return err
+		return nil, made, serverError(err)
 	}
 	for i := range vectors {
 		if vectors[i] == nil {
 			vectors[i] = made.vectors[hashes[i]]
 		}
 	}
-	tokens, truncated, err := countTokens(w, texts)
-	if err != nil {
-		return err
-	}
-	t.Measure("texts", len(texts))
-	t.Measure("new_texts", len(fresh))
-	t.Measure("tokens", tokens)
-	t.Measure("new_tokens", made.tokens)
-	t.Measure("truncated", truncated)
-	t.Measure("embed_seconds", made.seconds)
+	return vectors, made, nil
+}
+
+// measure measures the embedding of so many texts.
+func (f freshVectors) measure(t *engine.Task, w embedWork, texts int) {
+	t.Measure("texts", texts)
+	t.Measure("new_texts", len(f.vectors))
+	t.Measure("new_tokens", f.tokens)
+	t.Measure("rescaled", f.rescaled)
+	t.Measure("embed_seconds", f.seconds)
 	t.Measure("space", w.space.String())
-	if truncated > 0 {
-		t.Log.Info("texts truncated", "stage", t.Address, "texts", truncated)
-	}
-	return writeVectors(t, vectors)
 }
 
 // indexedTexts are the texts of a shard's chunks as they are embedded.
@@ -123,7 +138,32 @@ func missing(hashes []cache.Digest, vectors [][]float32) []int {
 type freshVectors struct {
 	vectors map[cache.Digest][]float32
 	tokens  int
-	seconds float64
+	// estimated says that the tokens are reckoned from the length of texts; reckoned
+	// is what such an estimate of them is where they are not.
+	estimated bool
+	reckoned  int
+	rescaled  int
+	seconds   float64
+}
+
+// add counts what an embedder was given.
+func (f *freshVectors) add(s embedder.Stats) {
+	f.tokens, f.estimated, f.rescaled = f.tokens+s.Tokens, f.estimated || s.Estimated, f.rescaled+s.Rescaled
+}
+
+// reckon adds the estimate of new texts, of an embedder that can only estimate
+// before it has embedded.
+func (f *freshVectors) reckon(model embedder.Embedder, texts []string) error {
+	counter, ok := model.(embedder.TokenCounter)
+	if _, billed := model.(embedder.Priced); !ok || !billed {
+		return nil
+	}
+	stats, err := counter.CountPassages(texts)
+	if err != nil {
+		return fmt.Errorf("count tokens: %w", err)
+	}
+	f.reckoned += stats.Tokens
+	return nil
 }
 
 // embedFresh embeds new texts, a batch at a time, and remembers each batch.
@@ -145,12 +185,19 @@ func embedFresh(ctx context.Context, t *engine.Task, w embedWork, memo *cache.Me
 		}
 		start := time.Now()
 		vectors, stats, err := model.EmbedPassages(ctx, input, func(n int) { t.Progress(done+n, len(fresh), "texts") })
+		out.add(stats)
 		if err != nil {
-			return out, fmt.Errorf("embed: %w", err)
+			err = fmt.Errorf("embed: %w", err)
+			if !t.Fresh {
+				err = errors.Join(err, rememberSome(ctx, memo, keys, vectors))
+			}
+			return out, err
 		}
 		out.seconds += time.Since(start).Seconds()
-		out.tokens += stats.Tokens
 		if err := checkVectors(vectors, len(batch)); err != nil {
+			return out, err
+		}
+		if err := out.reckon(model, input); err != nil {
 			return out, err
 		}
 		if !t.Fresh {
@@ -166,22 +213,56 @@ func embedFresh(ctx context.Context, t *engine.Task, w embedWork, memo *cache.Me
 	return out, nil
 }
 
+// rememberSome keeps the vectors that were made before an error: what was paid for
+// is not paid twice.
+func rememberSome(ctx context.Context, memo *cache.Memo, keys []cache.Digest, vectors [][]float32) error {
+	var some [][]float32
+	var their []cache.Digest
+	for i, v := range vectors {
+		if v != nil {
+			some, their = append(some, v), append(their, keys[i])
+		}
+	}
+	if len(some) == 0 || checkVectors(some, len(some)) != nil {
+		return nil
+	}
+	if _, err := memo.Put(context.WithoutCancel(ctx), their, some); err != nil {
+		return fmt.Errorf("remember embeddings: %w", err)
+	}
+	return nil
+}
+
 // countTokens counts the tokens of all texts, remembered ones included, so that
-// costs can be told for the whole.
-func countTokens(w embedWork, texts []string) (tokens, truncated int, err error) {
+// costs can be told for the whole. Where the embedder can only estimate them, and
+// somebody counted those of new texts, the estimate of the others is as far off as
+// that of the new ones was.
+func countTokens(w embedWork, texts []string, made freshVectors) (embedder.Stats, error) {
 	model, err := w.make()
 	if err != nil {
-		return 0, 0, err
+		return embedder.Stats{}, err
 	}
 	counter, ok := model.(embedder.TokenCounter)
 	if !ok {
-		return 0, 0, nil
+		return embedder.Stats{}, nil
 	}
 	stats, err := counter.CountPassages(texts)
 	if err != nil {
-		return 0, 0, fmt.Errorf("count tokens: %w", err)
+		return embedder.Stats{}, fmt.Errorf("count tokens: %w", err)
 	}
-	return stats.Tokens, stats.Truncated, nil
+	stats.Estimated = stats.Estimated && len(texts) > 0
+	if stats.Estimated && !made.estimated && made.reckoned > 0 {
+		stats.Tokens = int(math.Round(float64(stats.Tokens) * float64(made.tokens) / float64(made.reckoned)))
+		stats.Estimated = len(made.vectors) < distinct(texts)
+	}
+	return stats, nil
+}
+
+func distinct(texts []string) int {
+	seen := make(map[string]struct{}, len(texts))
+	for _, s := range texts {
+		seen[s] = struct{}{}
+	}
+	return len(seen)
 }
 
 // checkVectors refuses what no index could use.
@@ -220,11 +301,14 @@ func writeVectors(t *engine.Task, vectors [][]float32) error {
 
 // forecastEmbed counts the texts that are not remembered.
 func forecastEmbed(ctx context.Context, t *engine.Task) (engine.Forecast, error) {
-	w := t.Work.(embedWork)
 	texts, err := indexedTexts(t)
 	if err != nil {
 		return engine.Forecast{}, err
 	}
+	return t.Work.(embedWork).forecast(ctx, texts)
+}
+
+func (w embedWork) forecast(ctx context.Context, texts []string) (engine.Forecast, error) {
 	memo, err := w.memo(w.space)
 	if err != nil {
 		return engine.Forecast{}, err
@@ -234,44 +318,15 @@ func forecastEmbed(ctx context.Context, t *engine.Task) (engine.Forecast, error)
 		return engine.Forecast{}, err
 	}
 	f := engine.Forecast{Total: len(texts), Unit: "texts"}
-	for _, k := range known {
+	var fresh []string
+	for i, k := range known {
 		if !k {
 			f.New++
+			fresh = append(fresh, texts[i])
 		}
 	}
-	return f, nil
-}
-
-func runEmbedQuestions(ctx context.Context, t *engine.Task) error {
-	w := t.Work.(embedWork)
-	queries, err := readQueries(t)
-	if err != nil {
-		return err
-	}
-	model, err := w.make()
-	if err != nil {
-		return err
-	}
-	for _, q := range queries[:min(warmUp, len(queries))] {
-		if _, err := model.EmbedQuery(ctx, q.Text); err != nil {
-			return fmt.Errorf("embed question %s: %w", q.ID, err)
-		}
-	}
-	vectors := make([][]float32, len(queries))
-	latency := make(map[string]float64, len(queries))
-	for i, q := range queries {
-		start := time.Now()
-		if vectors[i], err = model.EmbedQuery(ctx, q.Text); err != nil {
-			return fmt.Errorf("embed question %s: %w", q.ID, err)
-		}
-		latency[q.ID] = milliseconds(time.Since(start))
-		t.Progress(i+1, len(queries), "questions")
-	}
-	if err := checkVectors(vectors, len(queries)); err != nil {
-		return err
-	}
-	t.Measure("latency_ms", latency)
-	return writeVectors(t, vectors)
+	f.USD, err = w.usd(fresh)
+	return f, err
 }
 
 // vectorTolerance is how far the cosine of two embeddings of one text may be

@@ -14,9 +14,17 @@ import (
 type Env struct {
 	// Threads is how many threads a stage that can use several may use.
 	Threads int
+	// Machine tells machines apart whose times cannot be compared.
+	Machine string
+	// Version is the program's version; Downloads is where sources may keep what they
+	// fetched.
+	Version, Downloads string
+	// Sketch is set when the pipeline is only looked at: files with judged questions
+	// need not be there yet.
+	Sketch bool
 	// Assets are models and other large files.
 	Assets Assets
-	// Memo opens the memory of embeddings of one space.
+	// Memo opens the memory of embeddings, or of rerankers' scores, of one space.
 	Memo func(space cache.Digest) (*cache.Memo, error)
 	// Fingerprints remembers digests of local files; nil remembers nothing.
 	Fingerprints *Fingerprints

@@ -14,6 +14,8 @@ import (
 	"raglab/axes/source"
 	"raglab/engine"
 	"raglab/engine/artifact"
+	"raglab/internal/pg"
+	"raglab/internal/web"
 )
 
 // Shards are parts of the corpus, by a hash of the document's id, so that a
@@ -44,7 +46,8 @@ type fetchWork struct {
 	shards int
 }
 
-// fetchKind reads the corpus. Its outputs are the documents, by shard, and the
+// fetchKind reads the corpus. One that is fetched over the network is neither the
+// same at any time nor read in a plan, even if it is pinned. Its outputs are the documents, by shard, and the
 // ids of all in corpus order.
 func fetchKind(shards int, local bool) *engine.Kind {
 	k := &engine.Kind{Name: "fetch", Version: "1", Pure: local, Cheap: local, Run: runFetch}
@@ -71,6 +74,10 @@ func runFetch(ctx context.Context, t *engine.Task) error {
 	ids := json.NewEncoder(&order)
 	ids.SetEscapeHTML(false)
 	documents, size := 0, 0
+	slow, ok := w.source.(source.Progressive)
+	if ok {
+		slow.Progress(func(done, total int) { t.Progress(done, total, "documents") })
+	}
 	for doc, err := range w.source.Documents(ctx) {
 		if err != nil {
 			return sourceError(err)
@@ -83,7 +90,7 @@ func runFetch(ctx context.Context, t *engine.Task) error {
 		}
 		documents++
 		size += len(doc.Text)
-		if documents%256 == 0 {
+		if !ok && documents%256 == 0 {
 			t.Progress(documents, 0, "documents")
 		}
 	}
@@ -102,11 +109,15 @@ func runFetch(ctx context.Context, t *engine.Task) error {
 	return t.Write("order", order.Bytes())
 }
 
-// sourceError tells what the user can mend from what the world did.
+// sourceError tells what the user can mend from what the world did, and of that
+// what may pass.
 func sourceError(err error) error {
 	var wrong *source.Error
-	if errors.As(err, &wrong) {
+	switch {
+	case errors.As(err, &wrong):
 		return &engine.InputError{Err: err}
+	case web.IsTemporary(err), pg.IsTransient(err):
+		return engine.Transient(err)
 	}
 	return err
 }
@@ -117,6 +128,10 @@ func readOrder(t *engine.Task) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseOrder(raw)
+}
+
+func parseOrder(raw []byte) ([]string, error) {
 	var ids []string
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	for dec.More() {

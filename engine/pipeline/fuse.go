@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"raglab/axes"
-	"raglab/axes/reranker"
 	"raglab/axes/retriever"
 	"raglab/engine"
 	"raglab/engine/artifact"
@@ -76,59 +75,4 @@ func nameIn(names map[uint32]string) func(uint32) (string, error) {
 		}
 		return name, nil
 	}
-}
-
-// rerankWork is the work of a rerank stage.
-type rerankWork struct {
-	reranker reranker.Reranker
-	shards   int
-}
-
-// rerankKind reorders or shortens a run.
-var (
-	rerankKindPure     = &engine.Kind{Name: "rerank", Version: "1", Outputs: []string{"run"}, Pure: true, Run: runRerank}
-	rerankKindVolatile = &engine.Kind{Name: "rerank", Version: "1", Outputs: []string{"run"}, Run: runRerank}
-)
-
-func runRerank(ctx context.Context, t *engine.Task) error {
-	w := t.Work.(rerankWork)
-	queries, err := readQueries(t)
-	if err != nil {
-		return err
-	}
-	in, err := readRun(t, "run")
-	if err != nil {
-		return err
-	}
-	var texts chunkTexts
-	if w.reranker.UsesText() {
-		if texts, err = readTexts(t, w.shards); err != nil {
-			return err
-		}
-	}
-	places := in.By()
-	run := newRun(len(queries))
-	latency := make(map[string]float64, len(queries))
-	for i, q := range queries {
-		var hits []axes.Hit
-		names := map[uint32]string{}
-		if at, ok := places[q.ID]; ok {
-			hits = in.Hits[at]
-			for j, h := range hits {
-				names[h.Ordinal] = in.Chunks[at][j]
-			}
-		}
-		start := time.Now()
-		reranked, err := w.reranker.Rerank(ctx, q, hits, texts.text)
-		latency[q.ID] = milliseconds(time.Since(start))
-		if err != nil {
-			return fmt.Errorf("rerank question %s: %w", q.ID, err)
-		}
-		if err := run.add(q.ID, reranked, nameIn(names)); err != nil {
-			return err
-		}
-		t.Progress(i+1, len(queries), "questions")
-	}
-	t.Measure("latency_ms", latency)
-	return writeRun(t, run.Run)
 }

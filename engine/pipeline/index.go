@@ -58,7 +58,7 @@ func runIndex(ctx context.Context, t *engine.Task) error {
 		return err
 	}
 	t.Measure("chunks", table.chunks)
-	return table.write(t, order)
+	return t.Write("chunks", table.encode(order))
 }
 
 // build builds the index and measures its parts.

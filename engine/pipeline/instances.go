@@ -20,14 +20,19 @@ type instances struct {
 	mu    sync.Mutex
 	made  map[any]any // by pointer to parameters, which package spec shares
 	memos map[cache.Digest]*cache.Memo
+	pairs map[cache.Digest]*pairMemory
 }
 
 func newInstances(env Env, language string) *instances {
 	return &instances{
-		env:   env,
-		axes:  axes.Env{Language: language, Threads: env.Threads, Asset: env.Assets.Dir, Postgres: env.Postgres},
+		env: env,
+		axes: axes.Env{
+			Language: language, Threads: env.Threads, Asset: env.Assets.Dir, Postgres: env.Postgres,
+			Version: env.Version, Downloads: env.Downloads,
+		},
 		made:  map[any]any{},
 		memos: map[cache.Digest]*cache.Memo{},
+		pairs: map[cache.Digest]*pairMemory{},
 	}
 }
 
@@ -46,7 +51,7 @@ func instance[T any](i *instances, kind axes.Kind[T], params any) (T, error) {
 	return made, nil
 }
 
-// memo opens the memory of embeddings of a space once.
+// memo opens the memory of embeddings, or of scores, of a space once.
 func (i *instances) memo(space cache.Digest) (*cache.Memo, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -59,6 +64,18 @@ func (i *instances) memo(space cache.Digest) (*cache.Memo, error) {
 	}
 	i.memos[space] = m
 	return m, nil
+}
+
+// pairMemory returns the one memory of scores of a space.
+func (i *instances) pairMemory(space cache.Digest) *pairMemory {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	m, ok := i.pairs[space]
+	if !ok {
+		m = &pairMemory{space: space, open: i.memo, machine: machineMark(i.env.Machine, i.env.Threads)}
+		i.pairs[space] = m
+	}
+	return m
 }
 
 func (i *instances) close() error {
@@ -78,7 +95,8 @@ func (i *instances) close() error {
 	return errors.Join(errs...)
 }
 
-// spaceOf names an embedding space: everything that decides a text's vector.
+// spaceOf names an embedding space: everything that decides a text's vector, or a
+// pair's score.
 func spaceOf(fields []engine.Field) cache.Digest {
 	buf := []byte("raglab embedding space 1")
 	for _, f := range fields {

@@ -21,7 +21,7 @@ type times map[string]float64
 // each sort of them.
 func (c *collector) latency(row Row, scores *Scores) *report.Latency {
 	var whole []times
-	parts := map[string][]times{}
+	parts, composed := map[string][]times{}, 0.0
 	for _, s := range row.Ask {
 		m := c.measure(s)
 		if m == nil {
@@ -32,12 +32,14 @@ func (c *collector) latency(row Row, scores *Scores) *report.Latency {
 			return nil
 		}
 		whole = append(whole, ms)
+		n, _ := m.number("composed_questions")
+		composed += n
 	}
 	sums := summed(whole, scores.Questions)
 	if len(sums) == 0 {
 		return nil
 	}
-	out := &report.Latency{Percentiles: percentiles(sums), Parts: map[string]report.Percentiles{}}
+	out := &report.Latency{Percentiles: percentiles(sums), Parts: map[string]report.Percentiles{}, Composed: composed > 0}
 	for name, stages := range parts {
 		out.Parts[name] = percentiles(summed(stages, scores.Questions))
 	}

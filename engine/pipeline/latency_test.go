@@ -67,6 +67,60 @@ func TestLatency_partByPart(t *testing.T) {
 	}
 }
 
+// Where a rerank's times are made of remembered ones, that is said; where they are
+// another machine's, there are none.
+func TestLatency_rerankIsComposed(t *testing.T) {
+	t.Parallel()
+	row, measured := hybrid()
+	rerank := &engine.Stage{Address: "rerank[cross]", Kind: &engine.Kind{Name: "rerank"}}
+	row.Ask = append(row.Ask, rerank)
+	values := map[string]any{
+		"latency_ms": times{"a": 100, "b": 200}, "composed_questions": 0, "unmeasured_questions": 0, "truncated_share": 0.125,
+	}
+	measured[rerank] = values
+	notes := func() []string {
+		c := observed(t, measured)
+		c.p = &Pipeline{Rows: []Row{row, row}}
+		r := &report.Report{}
+		c.rerankNotes(r)
+		return r.Notes
+	}
+	if got := observed(t, measured).latency(row, asked2); got == nil || got.Composed || got.Parts["rerank"].P50 != 100 {
+		t.Errorf("%+v, want a rerank of 100 ms that is not composed", got)
+	}
+	if n := notes(); len(n) != 1 || !strings.Contains(n[0], "rerank[cross]: 12.5 % of the pairs") {
+		t.Errorf("notes %q, want one about pairs that were cut", n)
+	}
+	values["composed_questions"], values["truncated_share"] = 1, 0
+	if got := observed(t, measured).latency(row, asked2); got == nil || !got.Composed {
+		t.Errorf("%+v, want a composed latency", got)
+	}
+	if n := notes(); len(n) != 1 || !strings.Contains(n[0], "marked ≈, of 1 of 1 rerank stages") {
+		t.Errorf("notes %q, want one about composed times", n)
+	}
+	values["latency_ms"], values["unmeasured_questions"], values["composed_questions"] = times{"a": 100}, 1, 0
+	if got := observed(t, measured).latency(row, asked2); got != nil {
+		t.Errorf("%+v, want none", got)
+	}
+	if n := notes(); len(n) != 1 || !strings.Contains(n[0], "another machine") {
+		t.Errorf("notes %q, want one about another machine", n)
+	}
+}
+
+// Reranking costs what its searches do, remembered ones included, by the price of now.
+func TestBill_reranking(t *testing.T) {
+	t.Parallel()
+	s := &engine.Stage{Address: "rerank[http]", Kind: rerankKindVolatile, Work: rerankWork{reranker: countingService{price: 0.002}}}
+	c := observed(t, map[*engine.Stage]map[string]any{s: {"searches": 150, "new_usd": 0.1}})
+	if got := c.bill([]*engine.Stage{s}); got.usd != 0.3 || got.services != 1 || got.unknown {
+		t.Errorf("%+v, want 0.3 USD", got)
+	}
+	s.Work = rerankWork{reranker: countingService{}}
+	if got := c.bill([]*engine.Stage{s}).report(); got != nil {
+		t.Errorf("%v USD without a price, want unknown", *got)
+	}
+}
+
 // A stage that was not measured leaves the whole unmeasured.
 func TestLatency_unmeasured(t *testing.T) {
 	t.Parallel()

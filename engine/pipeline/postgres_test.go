@@ -144,7 +144,7 @@ func TestPostgres_indexSearchCompare(t *testing.T) {
 	lexical, lexicalSearch := c.add("lexical", leafOf(t, db, "tsvector", asItIs), words{}, tables)
 	compare := c.g.Add(&engine.Stage{
 		Address: "ann_recall[ann]", Kind: annRecallKind, Needs: engine.Resources{CPU: 1},
-		Work: annRecallWork{exactLeaf(t), "cosine", []int{10, 20}, 20, 1},
+		Work: annRecallWork{exactLeaf(t), "cosine", []int{10, 20}, 20, 1, false},
 		Inputs: append(c.ask[:len(c.ask):len(c.ask)],
 			input("run", annSearch, "run"), input("exact_run", exactSearch, "run"), input("index", exact, "index"), c.build[2]),
 	})

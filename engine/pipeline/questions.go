@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"slices"
 
@@ -27,6 +30,9 @@ type questionsWork struct {
 // parts what is asked from how it is judged, so that a changed judgement asks
 // nothing again.
 var questionsKind = &engine.Kind{Name: "questions", Version: "1", Outputs: []string{"queries", "judgements"}, Pure: true, Cheap: true, Run: runQuestions}
+
+// fetchedQuestionsKind is questionsKind for questions that come over the network.
+var fetchedQuestionsKind = &engine.Kind{Name: "questions", Version: "1", Outputs: []string{"queries", "judgements"}, Run: runQuestions}
 
 // queryLine is one line of the output queries.
 type queryLine struct {
@@ -52,6 +58,9 @@ func (b *builder) questions(src source.Source, params any, corpusFiles []File) e
 			paths = append(paths, p)
 		}
 	}
+	if b.env.Sketch {
+		paths = slices.DeleteFunc(paths, func(p string) bool { _, err := os.Stat(p); return errors.Is(err, fs.ErrNotExist) })
+	}
 	files, err := b.env.Fingerprints.Files(paths)
 	if err != nil {
 		return err
@@ -60,18 +69,34 @@ func (b *builder) questions(src source.Source, params any, corpusFiles []File) e
 		s.Fields = append(s.Fields, engine.Field{Class: engine.Source, Path: "golden/" + nameBelow(f.Path, f.Path), Value: f.Digest.String()})
 		s.Outside += f.Size
 	}
-	if len(paths) == 0 {
+	if g.File != "" {
+		s.Fields = append(s.Fields,
+			engine.Field{Class: engine.Params, Path: "golden.format", Value: g.Format},
+			engine.Field{Class: engine.Params, Path: "golden.drafts", Value: g.Drafts})
+	}
+	s.Fields = append(s.Fields, arrangeFields(g)...)
+	own, err := b.goldenSource()
+	if err != nil {
+		return err
+	}
+	switch {
+	case own != nil:
+		b.ownQuestions(s, own)
+		s.Work, files = questionsWork{g, own.source, b.shards}, own.files
+	case len(paths) == 0:
 		s.Fields = append(s.Fields, fileFields("corpus", params, corpusFiles)...)
 		s.Fields = append(s.Fields, paramFields("corpus", params, b.veil, nil)...)
+		s.Fields = append(s.Fields, placeFields("corpus", src)...)
 		s.Outside = b.p.Fetch.Outside
 		files = corpusFiles
+		if b.p.Fetch.Needs.Network > 0 {
+			s.Kind, s.Needs = fetchedQuestionsKind, engine.Resources{Network: 1}
+		}
 	}
 	s.Check = func() error { return Unchanged(files) }
+	s.Inputs = append(s.Inputs, b.wholes...)
 	if g.Relevance == "span" {
-		for i := range b.shards {
-			name := shardName("documents", i)
-			s.Inputs = append(s.Inputs, engine.Input{Name: name, From: b.p.Fetch, Output: name})
-		}
+		s.Inputs = append(s.Inputs, b.documentInputs()...)
 	}
 	b.p.Questions = b.p.Graph.Add(s)
 	return nil
@@ -79,7 +104,7 @@ func (b *builder) questions(src source.Source, params any, corpusFiles []File) e
 
 func runQuestions(ctx context.Context, t *engine.Task) error {
 	w := t.Work.(questionsWork)
-	set, err := w.read(ctx, t)
+	set, err := w.read(ctx, t.Warn)
 	if err != nil {
 		return err
 	}
@@ -93,12 +118,22 @@ func runQuestions(ctx context.Context, t *engine.Task) error {
 	return w.write(t, set)
 }
 
-func (w questionsWork) read(ctx context.Context, t *engine.Task) (*golden.Set, error) {
+// read reads the questions from where the spec says they are, and arranges them as it
+// says.
+func (w questionsWork) read(ctx context.Context, warn func(format string, args ...any)) (*golden.Set, error) {
+	set, err := w.readSet(ctx, warn)
+	if err != nil {
+		return nil, err
+	}
+	return set, arrange(w.golden, set)
+}
+
+func (w questionsWork) readSet(ctx context.Context, warn func(format string, args ...any)) (*golden.Set, error) {
 	if w.golden.File == "" && w.golden.Queries == "" {
 		set, err := w.source.(source.Questioner).Questions(ctx)
 		if warner, ok := w.source.(source.Warner); ok && err == nil {
 			for _, text := range warner.Warnings() {
-				t.Warn("%s", text)
+				warn("%s", text)
 			}
 		}
 		if err != nil {
@@ -110,12 +145,12 @@ func (w questionsWork) read(ctx context.Context, t *engine.Task) (*golden.Set, e
 	var warnings []golden.Problem
 	var err error
 	if w.golden.File != "" {
-		set, warnings, err = parseFile(w.golden.File)
+		set, warnings, err = parseFile(w.golden)
 	} else {
 		set, warnings, err = parseFiles(w.golden.Queries, w.golden.Qrels)
 	}
 	for _, p := range warnings {
-		t.Warn("%s", p)
+		warn("%s", p)
 	}
 	if err != nil {
 		return nil, &engine.InputError{Err: err}
@@ -123,12 +158,12 @@ func (w questionsWork) read(ctx context.Context, t *engine.Task) (*golden.Set, e
 	return set, nil
 }
 
-func parseFile(path string) (*golden.Set, []golden.Problem, error) {
-	text, err := os.ReadFile(path)
+func parseFile(g spec.Golden) (*golden.Set, []golden.Problem, error) {
+	text, err := os.ReadFile(g.File)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read questions: %w", err)
 	}
-	return golden.Parse(path, string(text))
+	return golden.Read(g.File, string(text), golden.Format(g.Format), golden.ReadOptions{Drafts: g.Drafts})
 }
 
 func parseFiles(queries, qrels string) (*golden.Set, []golden.Problem, error) {
@@ -153,9 +188,27 @@ func (w questionsWork) check(t *engine.Task, set *golden.Set) error {
 	for _, id := range order {
 		known[id] = true
 	}
+	if w.golden.Within != "" {
+		parts, err := readWholes(t)
+		if err != nil {
+			return err
+		}
+		for _, whole := range slices.Sorted(maps.Values(parts)) {
+			if !known[whole] {
+				known[whole] = true
+				order = append(order, whole)
+			}
+		}
+	}
 	corpus := golden.Corpus{Has: func(id string) bool { return known[id] }, IDs: slices.Values(order)}
 	if w.golden.Relevance == "chunk" {
 		corpus.Has = func(id string) bool { return known[artifact.DocumentOf(id)] }
+	}
+	if w.golden.Missing == "drop" {
+		dropMissing(set, corpus.Has, t.Warn)
+		if len(set.Questions) == 0 {
+			return &engine.InputError{Err: errors.New("no question is left: the corpus has none of the documents that are judged")}
+		}
 	}
 	if w.golden.Relevance == "span" {
 		contents, err := w.contents(t, set)

@@ -31,7 +31,7 @@ func scorer(t *testing.T, relevance string, names ...string) scoreWork {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scoreWork{metrics: metrics, relevance: relevance, unreachable: metric.UnreachableZero, shards: 1}
+	return scoreWork{judging: judging{relevance: relevance, unreachable: metric.UnreachableZero, coverage: 1, shards: 1}, metrics: metrics}
 }
 
 func (l *lab) score(t *testing.T, w scoreWork, inputs map[string][]byte) *Scores {

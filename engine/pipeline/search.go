@@ -47,7 +47,7 @@ func runSearch(ctx context.Context, t *engine.Task) error {
 	if err != nil {
 		return err
 	}
-	s, err := w.open(ctx, t)
+	s, err := w.open(ctx, t, chunks)
 	if err != nil {
 		return err
 	}
@@ -57,15 +57,16 @@ func runSearch(ctx context.Context, t *engine.Task) error {
 			return err
 		}
 	}
-	run, err := s.searchAll(ctx, queries, chunks)
+	run, err := s.searchAll(ctx, queries)
 	if err != nil {
 		return err
 	}
+	s.warnShort(run, chunks.chunksFor(w.depth, len(chunks.doc)))
 	return writeRun(t, run.Run)
 }
 
 // searchAll asks all questions and measures them.
-func (s *openSearch) searchAll(ctx context.Context, queries []axes.Query, chunks *chunkTable) (*runBuilder, error) {
+func (s *openSearch) searchAll(ctx context.Context, queries []axes.Query) (*runBuilder, error) {
 	run, empty := newRun(len(queries)), 0
 	whole, inText := make(map[string]float64, len(queries)), make(map[string]float64, len(queries))
 	for i, q := range queries {
@@ -78,7 +79,7 @@ func (s *openSearch) searchAll(ctx context.Context, queries []axes.Query, chunks
 		if s.blank(q, s.clock.empty.Load() > before) {
 			empty++
 		}
-		if err := run.add(q.ID, hits, chunks.name); err != nil {
+		if err := run.add(q.ID, hits, s.chunks.name); err != nil {
 			return nil, err
 		}
 		s.t.Progress(i+1, len(queries), "questions")
@@ -93,19 +94,22 @@ func (s *openSearch) searchAll(ctx context.Context, queries []axes.Query, chunks
 
 // openSearch is an open index with a clock in its text handling.
 type openSearch struct {
-	index retriever.Searcher
-	clock *textClock
-	depth int
-	t     *engine.Task
+	index  retriever.Searcher
+	clock  *textClock
+	chunks *chunkTable
+	depth  int // of the ranking
+	asked  int // of the index, so that passages of several chunks fill the ranking
+	t      *engine.Task
 }
 
-func (w searchWork) open(ctx context.Context, t *engine.Task) (*openSearch, error) {
+func (w searchWork) open(ctx context.Context, t *engine.Task, chunks *chunkTable) (*openSearch, error) {
 	clock, analyzer := clocked(w.analyzer)
 	index, err := openIndex(ctx, t, w.leaf, analyzer)
 	if err != nil {
 		return nil, err
 	}
-	return &openSearch{index, clock, w.depth, t}, nil
+	asked := askable(w.leaf, w.depth, chunks.chunksFor(w.depth, len(chunks.doc)))
+	return &openSearch{index, clock, chunks, w.depth, asked, t}, nil
 }
 
 // openIndex opens the input index, read once and held once.
@@ -129,11 +133,29 @@ func openIndex(ctx context.Context, t *engine.Task, leaf retriever.Leaf, analyze
 // search asks one question, and tells how much of the time was text handling.
 func (s *openSearch) search(ctx context.Context, q axes.Query) ([]axes.Hit, time.Duration, error) {
 	before := s.clock.time()
-	hits, err := s.index.Search(ctx, q, s.depth, nil)
+	hits, err := s.index.Search(ctx, q, s.asked, nil)
 	if err != nil {
 		return nil, 0, fmt.Errorf("search for question %s: %w", q.ID, indexError(s.t, err))
 	}
-	return hits, s.clock.time() - before, nil
+	return s.chunks.collapse(hits, s.depth), s.clock.time() - before, nil
+}
+
+// warnShort warns of rankings that ended early because the index could not be asked
+// for the chunks that fill one with passages for sure.
+func (s *openSearch) warnShort(run *runBuilder, sure int) {
+	if s.asked == sure {
+		return
+	}
+	short := 0
+	for _, hits := range run.Hits {
+		if len(hits) < s.depth {
+			short++
+		}
+	}
+	if short > 0 {
+		s.t.Warn("%d of %d questions found fewer than %d passages: the index gives %d chunks at a time, and %d may be needed",
+			short, len(run.Hits), s.depth, s.asked, sure)
+	}
 }
 
 // blank reports whether nothing of a question was left to search for: by what the

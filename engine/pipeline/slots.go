@@ -1,7 +1,9 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"raglab/axes"
 	"raglab/axes/chunker"
@@ -9,6 +11,7 @@ import (
 	"raglab/axes/reranker"
 	"raglab/axes/retriever"
 	"raglab/engine"
+	"raglab/internal/param"
 	"raglab/spec"
 )
 
@@ -16,6 +19,8 @@ import (
 type chunked struct {
 	name   string
 	stages []*engine.Stage
+	// grouped tells that several chunks may share a passage.
+	grouped bool
 }
 
 func (c chunked) inputs() []engine.Input {
@@ -31,40 +36,86 @@ func (b *builder) chunk(cfg *spec.Configuration, fit fitting) (chunked, error) {
 	if err != nil {
 		return chunked{}, err
 	}
-	key := sharded{name: c.name, params: c.params}
-	if done, ok := b.chunked[key]; ok && len(c.late) == 0 {
-		return done, nil
-	}
 	kind, _ := axes.Find(chunker.Kinds(), c.opt.Kind)
-	needs, blocked, err := b.needs(kind.Needs(c.params))
-	if err != nil {
-		return chunked{}, b.blame([]*choice{c}, err)
-	}
-	stageKind := chunkKindCheap
-	if len(needs) > 0 {
-		stageKind = chunkKindModel
-	}
-	out := chunked{name: c.name, stages: make([]*engine.Stage, b.shards)}
-	for i := range out.stages {
-		out.stages[i], err = b.stage(&engine.Stage{
-			Address: address("chunk", c.name) + fmt.Sprintf("#%03d", i),
-			Kind:    stageKind, Needs: engine.Resources{CPU: 1}, Blocked: blocked,
-			Inputs: []engine.Input{{Name: "documents", From: b.p.Fetch, Output: shardName("documents", i)}},
-		}, []*choice{c}, func(o []*choice) ([]engine.Field, any, error) {
-			fields := append(o[0].fields(kind.Version, nil), b.languageField())
-			params := o[0].params
-			return append(fields, needs...), chunkWork{func() (chunker.Chunker, error) {
-				return instance(b.instances, kind, params)
-			}}, nil
-		})
+	slot := chunkSlot{builder: b, kind: kind, options: []*choice{c}}
+	key := sharded{name: c.name, params: c.params}
+	if kind.Needs(c.params).Embedder {
+		e, err := b.choose(cfg.Option(slotEmbedder), cfg, fit)
 		if err != nil {
 			return chunked{}, err
 		}
+		slot.options = append(slot.options, e)
+		key = sharded{of: e.name, name: c.name, params: [2]any{c.params, e.params}}
 	}
-	if len(c.late) == 0 {
+	done, ok := b.chunked[key]
+	late := slices.ContainsFunc(slot.options, func(c *choice) bool { return len(c.late) > 0 })
+	if ok && !late {
+		return done, nil
+	}
+	out, err := slot.add()
+	if err == nil && !late {
 		b.chunked[key] = out
 	}
+	return out, err
+}
+
+// chunkSlot builds the chunk stages of one chunker: the options are its own and,
+// when it cuts by embeddings, the embedder's.
+type chunkSlot struct {
+	*builder
+	kind    axes.Kind[chunker.Chunker]
+	options []*choice
+}
+
+func (s chunkSlot) add() (chunked, error) {
+	c := s.options[0]
+	made, err := instance(s.instances, s.kind, c.params)
+	if err != nil {
+		return chunked{}, s.blame(s.options, err)
+	}
+	needs, blocked, err := s.needs(s.kind.Needs(c.params))
+	if err != nil {
+		return chunked{}, s.blame(s.options, err)
+	}
+	grouper, grouped := made.(chunker.Grouper)
+	out := chunked{name: c.name, stages: make([]*engine.Stage, s.shards), grouped: grouped && grouper.Groups()}
+	stage := engine.Stage{Kind: chunkKindCheap, Needs: engine.Resources{CPU: 1}, Blocked: blocked}
+	var e embedding
+	switch {
+	case len(s.options) > 1:
+		if e, err = s.embedding(s.options[1]); err != nil {
+			return chunked{}, err
+		}
+		out.name += " by " + s.options[1].name
+		stage.Kind, stage.Needs, stage.Billed = chunkKindEmbedder, e.needs, e.billed
+		stage.Blocked = cmp.Or(blocked, e.blocked)
+	case len(needs) > 0:
+		stage.Kind = chunkKindModel
+	}
+	for i := range out.stages {
+		shard := stage
+		shard.Address = address("chunk", out.name) + fmt.Sprintf("#%03d", i)
+		shard.Inputs = []engine.Input{{Name: "documents", From: s.p.Fetch, Output: shardName("documents", i)}}
+		if out.stages[i], err = s.stage(&shard, s.options, func(o []*choice) ([]engine.Field, any, error) {
+			return s.define(o, needs, e)
+		}); err != nil {
+			return chunked{}, err
+		}
+	}
 	return out, nil
+}
+
+// define are the fields and the work of a chunk stage.
+func (s chunkSlot) define(o []*choice, needs []engine.Field, e embedding) ([]engine.Field, any, error) {
+	fields := append(o[0].fields(s.kind.Version, nil), s.languageField())
+	fields = append(fields, needs...)
+	params := o[0].params
+	work := chunkWork{make: func() (chunker.Chunker, error) { return instance(s.instances, s.kind, params) }}
+	if len(o) > 1 {
+		more, embed := e.define(o[1])
+		fields, work.embed = append(fields, more...), &embed
+	}
+	return fields, work, nil
 }
 
 func (b *builder) languageField() engine.Field {
@@ -85,6 +136,39 @@ type embedded struct {
 	queries *engine.Stage
 }
 
+// embedding is what stages that embed with one choice of embedder have in common.
+type embedding struct {
+	needs   engine.Resources
+	blocked string
+	billed  bool
+	// define are the fields and the work of the choice as it was resolved. The fields
+	// name the space of the vectors, and so the memory that the stages share.
+	define func(*choice) ([]engine.Field, embedWork)
+}
+
+func (b *builder) embedding(c *choice) (embedding, error) {
+	kind, _ := axes.Find(embedder.Kinds, c.opt.Kind)
+	needs, blocked, err := b.needs(kind.Needs(c.params))
+	if err != nil {
+		return embedding{}, b.blame([]*choice{c}, err)
+	}
+	define := func(c *choice) ([]engine.Field, embedWork) {
+		fields := append(c.fields(kind.Version, nil), needs...)
+		return fields, embedWork{
+			space: spaceOf(fields), memo: b.instances.memo,
+			make: func() (embedder.Embedder, error) { return instance(b.instances, kind, c.params) },
+		}
+	}
+	e := embedding{needs: engine.Resources{CPU: b.env.Threads, Memory: modelMemory}, blocked: blocked, define: define}
+	if kind.Resource == axes.Network {
+		e.needs = engine.Resources{Network: 1}
+	}
+	_, work := define(c)
+	price, known := work.price()
+	e.billed = known && price > 0
+	return e, nil
+}
+
 func (b *builder) embed(cfg *spec.Configuration, fit fitting, chunks chunked) (embedded, error) {
 	c, err := b.choose(cfg.Option(slotEmbedder), cfg, fit)
 	if err != nil {
@@ -94,25 +178,19 @@ func (b *builder) embed(cfg *spec.Configuration, fit fitting, chunks chunked) (e
 	if done, ok := b.embedded[key]; ok && len(c.late) == 0 {
 		return done, nil
 	}
-	kind, _ := axes.Find(embedder.Kinds, c.opt.Kind)
-	needs, blocked, err := b.needs(kind.Needs(c.params))
+	e, err := b.embedding(c)
 	if err != nil {
-		return embedded{}, b.blame([]*choice{c}, err)
+		return embedded{}, err
 	}
 	out := embedded{name: c.name, shards: make([]*engine.Stage, len(chunks.stages))}
 	define := func(o []*choice) ([]engine.Field, any, error) {
-		fields := append(o[0].fields(kind.Version, nil), needs...)
-		params := o[0].params
-		return fields, embedWork{
-			space: spaceOf(fields), memo: b.instances.memo,
-			make: func() (embedder.Embedder, error) { return instance(b.instances, kind, params) },
-		}, nil
+		fields, work := e.define(o[0])
+		return fields, work, nil
 	}
-	all := engine.Resources{CPU: b.env.Threads, Memory: modelMemory}
 	for i, chunk := range chunks.stages {
 		out.shards[i], err = b.stage(&engine.Stage{
 			Address: address("embed", chunks.name, c.name) + fmt.Sprintf("#%03d", i),
-			Kind:    embedKind, Needs: all, Blocked: blocked,
+			Kind:    embedKind, Needs: e.needs, Blocked: e.blocked, Billed: e.billed,
 			Inputs: []engine.Input{{Name: "chunks", From: chunk, Output: "chunks"}},
 		}, []*choice{c}, define)
 		if err != nil {
@@ -121,7 +199,7 @@ func (b *builder) embed(cfg *spec.Configuration, fit fitting, chunks chunked) (e
 	}
 	out.queries, err = b.stage(&engine.Stage{
 		Address: address("embed_questions", c.name),
-		Kind:    embedQuestionsKind, Needs: all, Blocked: blocked,
+		Kind:    embedQuestionsKind, Needs: e.needs, Blocked: e.blocked, Billed: e.billed,
 		Inputs: []engine.Input{{Name: "queries", From: b.p.Questions, Output: "queries"}},
 	}, []*choice{c}, define)
 	if err == nil && len(c.late) == 0 {
@@ -206,11 +284,34 @@ func (b *builder) rerank(cfg *spec.Configuration, fit fitting, found asked) (ask
 	out := found
 	out.name = found.name + " " + c.name
 	out.run, err = b.stage(&engine.Stage{
-		Address: address("rerank", out.name), Kind: stageKind, Needs: engine.Resources{CPU: b.env.Threads}, Inputs: in, Blocked: blocked,
+		Address: address("rerank", out.name), Kind: stageKind, Needs: b.rerankResources(kind, len(needs) > 0), Inputs: in, Blocked: blocked,
 	}, []*choice{c}, func(o []*choice) ([]engine.Field, any, error) {
 		r, err := instance(b.instances, kind, o[0].params)
-		return append(o[0].fields(kind.Version, nil), needs...), rerankWork{r, b.shards}, err
+		work := rerankWork{reranker: r, shards: b.shards}
+		if scorer, ok := r.(reranker.PairScorer); ok {
+			work.pairs = b.instances.pairMemory(spaceOf(append(o[0].fields(kind.Version, scoring), needs...)))
+			work.scorer = scorer
+			if kind.Resource == axes.CPU { // a model, which is loaded once for all depths
+				work.scorer = work.pairs.shared(scorer)
+			}
+		}
+		return append(o[0].fields(kind.Version, nil), needs...), work, err
 	})
 	out.ask = include(append([]*engine.Stage(nil), found.ask...), out.run)
 	return out, err
 }
+
+// rerankResources is what a rerank stage takes of the machine.
+func (b *builder) rerankResources(kind axes.Kind[reranker.Reranker], model bool) engine.Resources {
+	switch {
+	case kind.Resource == axes.Network:
+		return engine.Resources{Network: 1}
+	case model:
+		return engine.Resources{CPU: b.env.Threads, Memory: modelMemory}
+	}
+	return engine.Resources{CPU: b.env.Threads}
+}
+
+// scoring tells the parameters that decide what a pair scores from those that only
+// decide what becomes of the scores.
+func scoring(f param.Field) bool { return f.At != "order" }

@@ -4,13 +4,16 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 
 	"raglab/engine/pipeline"
 	"raglab/internal/assets"
+	"raglab/internal/web"
 	"raglab/spec"
 )
 
@@ -18,6 +21,13 @@ import (
 type assetFinder struct {
 	store    *assets.Store
 	progress func(assets.Event)
+	// lock pins models as the lock file beside the spec says, seen those that it
+	// does not name, as they were when they were first asked for. What is new in
+	// seen is kept by remember.
+	lock     modelLock
+	mu       sync.Mutex
+	seen     modelLock
+	remember func(modelLock) error
 	// unavailable is why assets could not be had, by name.
 	unavailable map[string]error
 }
@@ -29,7 +39,62 @@ func newAssetFinder(cacheDir string, o Options) *assetFinder {
 	if progress == nil {
 		progress = func(assets.Event) {}
 	}
-	return &assetFinder{assets.New(assets.Config{Dir: filepath.Join(cacheDir, "assets")}), progress, map[string]error{}}
+	store := assets.New(assets.Config{Dir: filepath.Join(cacheDir, "assets"), UserAgent: web.Agent(o.Version, "")})
+	return &assetFinder{store: store, progress: progress, unavailable: map[string]error{}}
+}
+
+// forSpec returns the finder for a spec's folder.
+func (f *assetFinder) forSpec(lock, seen modelLock, remember func(modelLock) error) *assetFinder {
+	return &assetFinder{
+		store: f.store, progress: f.progress, lock: lock, seen: seen, remember: remember,
+		unavailable: map[string]error{},
+	}
+}
+
+// find returns an asset as it is pinned, if it is.
+func (f *assetFinder) find(name string) (assets.Asset, error) {
+	a, err := findAsset(name)
+	if err != nil || !a.Pinnable() {
+		return a, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, l := range []modelLock{f.lock, f.seen} {
+		if m, ok := l.Models[name]; ok {
+			return a.WithPin(m.Pin)
+		}
+	}
+	return a, nil
+}
+
+// pinned tells whether an asset is fixed: by raglab, by its commit, or by the lock.
+func (f *assetFinder) pinned(a assets.Asset) bool {
+	_, ok := f.lock.Models[a.Name]
+	return ok || !a.Pinnable()
+}
+
+// resolved is find, and finds out what an asset is that neither raglab nor a lock
+// pins. Which files it is made of is remembered, so that the next command takes the
+// same.
+func (f *assetFinder) resolved(ctx context.Context, name string) (assets.Asset, error) {
+	a, err := f.find(name)
+	if err != nil || a.Version != "" || f.store.Named(a) {
+		return a, err
+	}
+	pin, err := f.store.Resolve(ctx, a)
+	if err != nil {
+		return a, err
+	}
+	f.mu.Lock()
+	f.seen = f.seen.with(a, pin)
+	seen := f.seen
+	f.mu.Unlock()
+	if f.remember != nil {
+		if err := f.remember(seen); err != nil {
+			return a, err
+		}
+	}
+	return f.find(name)
 }
 
 func findAsset(name string) (assets.Asset, error) {
@@ -51,7 +116,7 @@ func findAsset(name string) (assets.Asset, error) {
 // Digest implements [pipeline.Assets]: a hash over the digests of the asset's
 // files, which are pinned.
 func (f *assetFinder) Digest(name string) (string, error) {
-	a, err := findAsset(name)
+	a, err := f.find(name)
 	if err != nil {
 		return "", err
 	}
@@ -61,10 +126,10 @@ func (f *assetFinder) Digest(name string) (string, error) {
 	}
 	h := sha256.New()
 	for _, file := range build.Files {
-		if file.SHA256 == "" {
+		if file.Content() == "" {
 			return f.digestOfHeld(a)
 		}
-		fmt.Fprintf(h, "%s %s\n", file.Name, file.SHA256)
+		fmt.Fprintf(h, "%s %s\n", file.Name, file.Content())
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
@@ -72,6 +137,9 @@ func (f *assetFinder) Digest(name string) (string, error) {
 // digestOfHeld names an asset that nobody pinned by what is there.
 func (f *assetFinder) digestOfHeld(a assets.Asset) (string, error) {
 	paths, ok, err := f.store.Lookup(a)
+	if unpinned := (*assets.UnpinnedError)(nil); errors.As(err, &unpinned) {
+		return "not here yet", nil
+	}
 	if err != nil {
 		return "", err
 	}
@@ -87,7 +155,7 @@ func (f *assetFinder) digestOfHeld(a assets.Asset) (string, error) {
 
 // Missing implements [pipeline.Assets].
 func (f *assetFinder) Missing(name string) string {
-	a, err := findAsset(name)
+	a, err := f.find(name)
 	if err != nil {
 		return err.Error()
 	}
@@ -95,18 +163,18 @@ func (f *assetFinder) Missing(name string) string {
 		return err.Error()
 	}
 	_, ok, err := f.store.Lookup(a)
-	switch {
-	case err != nil:
+	switch unpinned := (*assets.UnpinnedError)(nil); {
+	case err != nil && !errors.As(err, &unpinned):
 		return err.Error()
 	case !ok:
-		return fmt.Sprintf("asset %s is not on this machine yet: raglab setup or raglab apply gets it", name)
+		return fmt.Sprintf("asset %s is not on this machine yet: raglab setup or raglab apply gets it", a.Title())
 	}
 	return ""
 }
 
 // Dir implements [pipeline.Assets].
 func (f *assetFinder) Dir(ctx context.Context, name string) (string, error) {
-	a, err := findAsset(name)
+	a, err := f.resolved(ctx, name)
 	if err != nil {
 		return "", err
 	}
@@ -121,7 +189,7 @@ func (f *assetFinder) Dir(ctx context.Context, name string) (string, error) {
 func (s *Session) Assets() ([]assets.Asset, error) {
 	var list []assets.Asset
 	for _, name := range s.Pipeline.Assets {
-		a, err := findAsset(name)
+		a, err := s.assets.find(name)
 		if err != nil {
 			return nil, err
 		}
@@ -129,6 +197,9 @@ func (s *Session) Assets() ([]assets.Asset, error) {
 	}
 	return list, nil
 }
+
+// FindAsset returns an asset as it is pinned, if it is.
+func (s *Session) FindAsset(name string) (assets.Asset, error) { return s.assets.find(name) }
 
 // Prepare gets the assets that the pipeline needs, and builds the pipeline anew
 // when that changed what is known of them. What cannot be had is no error here:
@@ -139,7 +210,7 @@ func (s *Session) Prepare(ctx context.Context) error {
 		if s.assets.Missing(name) == "" {
 			continue
 		}
-		if _, err := s.assets.Dir(ctx, name); err != nil {
+		if _, err := s.Asset(ctx, name); err != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -155,6 +226,12 @@ func (s *Session) Prepare(ctx context.Context) error {
 }
 
 // Asset returns the folder of an asset, and gets it when it is not there.
+func (s *Session) Asset(ctx context.Context, name string) (string, error) {
+	return s.assets.Dir(ctx, name)
+}
+
+// Asset returns the folder of an asset that raglab itself pins, and gets it when it
+// is not there.
 func (w *Workspace) Asset(ctx context.Context, name string) (string, error) {
 	return w.assets.Dir(ctx, name)
 }

@@ -28,13 +28,18 @@ type TableUsage struct {
 // Usage is what the cache and the databases of its indexes hold.
 type Usage struct {
 	cache.Usage
-	Tables []TableUsage `json:"tables,omitempty"`
+	// Downloads are what sources keep of what they fetched.
+	Downloads cache.Tally  `json:"downloads"`
+	Tables    []TableUsage `json:"tables,omitempty"`
 }
 
 // GCReport says what a collection found and removed.
 type GCReport struct {
 	cache.GCReport
-	Tables []TableUsage `json:"tables,omitempty"`
+	// Downloads are what there was, RemovedDownloads what went, or would go.
+	Downloads        cache.Tally  `json:"downloads"`
+	RemovedDownloads cache.Tally  `json:"removed_downloads"`
+	Tables           []TableUsage `json:"tables,omitempty"`
 }
 
 // Du counts what the cache holds, and the tables of the databases that answer; the
@@ -49,7 +54,8 @@ func (w *Workspace) Du(ctx context.Context, exp *spec.Experiment) (Usage, error)
 		return Usage{}, err
 	}
 	defer closeAll(all)
-	return Usage{u, usages(all)}, nil
+	downloads, err := w.heldDownloads()
+	return Usage{u, downloads, usages(all)}, err
 }
 
 // GC collects garbage in the cache, and drops the tables of records before them.
@@ -73,16 +79,22 @@ func (w *Workspace) GC(ctx context.Context, exp *spec.Experiment, o cache.GCOpti
 	for _, c := range all {
 		c.dry = o.DryRun
 	}
-	r, err := w.Cache.GC(ctx, o)
+	var r GCReport
+	if r.Downloads, err = w.heldDownloads(); err == nil {
+		r.RemovedDownloads, err = w.collectDownloads(o.MaxAge, o.DryRun)
+	}
 	if err != nil {
-		return GCReport{r, usages(all)}, err
+		return r, err
 	}
+	r.GCReport, err = w.Cache.GC(ctx, o)
 	for _, c := range all {
-		if err := c.orphans(ctx, r.KeepSince, o.MaxAge); err != nil {
-			return GCReport{r, usages(all)}, err
+		if err != nil {
+			break
 		}
+		err = c.orphans(ctx, r.KeepSince, o.MaxAge)
 	}
-	return GCReport{r, usages(all)}, nil
+	r.Tables = usages(all)
+	return r, err
 }
 
 // collector knows the tables of one database.

@@ -155,7 +155,7 @@ func (f *Found) findQuestions() {
 			if err != nil || len(text) > 16<<20 {
 				continue
 			}
-			if set, _, err := golden.Parse(path, string(text)); err == nil && len(set.Questions) > 0 {
+			if set, _, err := golden.Read(path, string(text), golden.Auto, golden.ReadOptions{}); err == nil && len(set.Questions) > 0 {
 				f.Golden, f.Questions = path, len(set.Questions)
 				return
 			}

@@ -48,6 +48,8 @@ type LogLine struct {
 	Interrupted bool  `json:"interrupted,omitempty"`
 	OverBudget  bool  `json:"over_budget,omitempty"`
 	PeakBytes   int64 `json:"peak_bytes,omitempty"`
+	// PaidUSD is what runs were billed for.
+	PaidUSD float64 `json:"paid_usd,omitempty"`
 }
 
 // logVersion is the version of the run log's form.
@@ -118,7 +120,8 @@ func (l *runLog) close(out *engine.Outcomes) error {
 	line := LogLine{Type: "end", Time: time.Now().UTC(), PeakBytes: peakBytes()}
 	if out != nil {
 		line.Executed, line.Cached, line.Failed = out.Executed, out.Cached, len(out.Failures)
-		line.Interrupted, line.OverBudget = out.Interrupted, out.OverBudget
+		line.Interrupted, line.OverBudget = out.Interrupted, out.OverBudget != ""
+		line.PaidUSD = out.PaidUSD
 	}
 	l.write(line)
 	err := l.run.Close()

@@ -49,7 +49,11 @@ type PlanSummary struct {
 	Blocked         int     `json:"blocked"`
 	EstimateSeconds float64 `json:"estimate_seconds"`
 	Unestimated     int     `json:"unestimated"`
-	Partial         bool    `json:"partial"`
+	// EstimateUSD is what stages that are billed cost, as far as their inputs are
+	// known; those of which it is not known are Unpriced.
+	EstimateUSD float64 `json:"estimate_usd,omitempty"`
+	Unpriced    int     `json:"unpriced,omitempty"`
+	Partial     bool    `json:"partial"`
 }
 
 const savedPlanVersion = 1
@@ -57,10 +61,20 @@ const savedPlanVersion = 1
 // Summarise counts a plan.
 func Summarise(p *engine.Plan) PlanSummary {
 	total, unknown := p.Estimate()
-	return PlanSummary{
+	s := PlanSummary{
 		Cached: p.Count(engine.Cached), Run: p.Count(engine.WillRun), Maybe: p.Count(engine.Maybe), Blocked: p.Count(engine.Blocked),
 		EstimateSeconds: total.Seconds(), Unestimated: unknown, Partial: p.Partial,
 	}
+	for i := range p.Stages {
+		switch ps := &p.Stages[i]; {
+		case !ps.Stage.Billed || ps.Outcome != engine.WillRun && ps.Outcome != engine.Maybe:
+		case ps.Forecast != nil:
+			s.EstimateUSD += ps.Forecast.USD
+		default:
+			s.Unpriced++
+		}
+	}
+	return s
 }
 
 // SavePlan writes a plan. The caller fills in how the spec was loaded. Values

@@ -46,7 +46,7 @@ func postgresStore() spec.KindInfo {
 			param.SetDefaults(p)
 			return p
 		},
-		Check: func(params any) error {
+		Check: func(params any, _ string) error {
 			p := params.(*PostgresParams)
 			if err := p.DSN.Check(); err != nil {
 				return param.Errorf("dsn", "%v", err)

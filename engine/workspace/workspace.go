@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -52,6 +53,7 @@ type Workspace struct {
 	Options
 	Cache *cache.Local
 
+	dir          string
 	assets       *assetFinder
 	fingerprints *pipeline.Fingerprints
 }
@@ -72,13 +74,22 @@ func Open(o Options) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Workspace{Options: o, Cache: local, assets: newAssetFinder(dir, o)}
+	w := &Workspace{Options: o, Cache: local, dir: dir, assets: newAssetFinder(dir, o)}
 	known, err := local.State(globalState).Read("fingerprints")
 	if err != nil && !errors.Is(err, cache.ErrNotFound) {
 		o.Log.Debug("no fingerprints", "error", err)
 	}
 	w.fingerprints = pipeline.ParseFingerprints(known)
 	return w, nil
+}
+
+// downloads is the folder in which sources keep what they fetched; empty when
+// nothing may be written.
+func (w *Workspace) downloads() string {
+	if w.ReadOnly {
+		return ""
+	}
+	return filepath.Join(w.dir, downloadsFolder)
 }
 
 // globalState is the state that belongs to no experiment.
@@ -111,6 +122,7 @@ type Session struct {
 	Outputs    []report.Output
 	Ledger     engine.Ledger
 	database   *Database
+	assets     *assetFinder // with what is pinned for the spec
 	state      *cache.State
 	// recalled is what became of the last results; for the first plan.
 	recalled *engine.Recollection
@@ -118,18 +130,35 @@ type Session struct {
 	// axes are fixed, at the labels in best.
 	rows []*spec.Configuration
 	best map[string]string
+	// paid is what applies of the session were billed for, in USD.
+	paid float64
+	// sketch is set for a session that runs nothing.
+	sketch bool
 	// graph names the pipeline as it was first built, see [SavedPlan.Stale].
 	graph string
 }
 
 // Start builds the pipeline of an experiment. Close it when done.
 func (w *Workspace) Start(ctx context.Context, exp *spec.Experiment) (*Session, error) {
+	return w.start(ctx, exp, false)
+}
+
+// Sketch is Start for a session that plans and applies nothing: the judged questions
+// need not be there yet.
+func (w *Workspace) Sketch(ctx context.Context, exp *spec.Experiment) (*Session, error) {
+	return w.start(ctx, exp, true)
+}
+
+func (w *Workspace) start(ctx context.Context, exp *spec.Experiment, sketch bool) (*Session, error) {
 	s := &Session{
-		Workspace: w, Experiment: exp, state: w.Cache.State(exp.Name), Ledger: engine.Ledger{},
+		Workspace: w, sketch: sketch, Experiment: exp, state: w.Cache.State(exp.Name), Ledger: engine.Ledger{},
 		rows: exp.Cross().Configurations, best: map[string]string{},
 	}
 	var err error
 	if s.database, err = w.Database(exp); err != nil {
+		return nil, err
+	}
+	if s.assets, err = w.assetsFor(exp); err != nil {
 		return nil, err
 	}
 	raw, err := s.state.Read("ledger")
@@ -158,7 +187,7 @@ func (s *Session) build(ctx context.Context) error {
 		}
 	}
 	p, err := pipeline.Build(ctx, s.Experiment, s.rows, pipeline.Env{
-		Threads: s.Threads, Assets: s.assets, Memo: s.Cache.Memo,
+		Threads: s.Threads, Machine: machine(), Version: s.Version, Downloads: s.downloads(), Sketch: s.sketch, Assets: s.assets, Memo: s.Cache.Memo,
 		Fingerprints: s.fingerprints, Log: s.Log,
 		PostgresAsset: s.database.asset(), Postgres: s.database.Connect, Tables: s.database,
 	})
@@ -327,7 +356,8 @@ func (s *Session) Apply(ctx context.Context, plan *engine.Plan, o ApplyOptions) 
 		Store:    s.Cache,
 		Capacity: engine.Resources{CPU: s.Threads, Memory: memory(), Network: 4, Accelerator: 1},
 		Now:      time.Now, Log: s.Log, FailFast: o.FailFast, LockTimeout: o.LockTimeout, Verify: o.Verify, Backoff: o.Backoff,
-		Budget:     time.Duration(s.Experiment.Budget.Seconds * float64(time.Second)),
+		Budget:    time.Duration(s.Experiment.Budget.Seconds * float64(time.Second)),
+		BudgetUSD: s.Experiment.Budget.USD, PaidUSD: s.paid,
 		Provenance: provenance(s.Options),
 		Events: func(e engine.Event) {
 			log.event(e, ctx.Err() != nil)
@@ -339,6 +369,7 @@ func (s *Session) Apply(ctx context.Context, plan *engine.Plan, o ApplyOptions) 
 	if err != nil {
 		return nil, errors.Join(err, log.close(out))
 	}
+	s.paid = out.PaidUSD
 	if err := log.close(out); err != nil {
 		return out, err
 	}

@@ -8,7 +8,8 @@ import (
 
 // Asset describes one versioned set of files. It is a plain value.
 type Asset struct {
-	// Name is lower case letters, digits, dashes and dots.
+	// Name is lower case letters, digits, dashes and dots, or says which files of
+	// which repository the asset is: see [HuggingFaceModel].
 	Name string
 	// Version is the publisher's version, or the commit of a pinned repository.
 	// It is empty while a repository is not pinned: see [Asset.WithPin].
@@ -19,8 +20,9 @@ type Asset struct {
 	Summary string
 	// Builds lists the files per platform; the first that matches counts.
 	Builds []Build
-	// Repository is the Hugging Face repository of an asset that a lock pins.
-	Repository string
+	// Repository is the Hugging Face repository of an asset that a lock pins, and
+	// Revision what of it, empty for the newest.
+	Repository, Revision string
 }
 
 // Build is the files of an asset on some platforms.
@@ -41,8 +43,24 @@ type File struct {
 	// Size in bytes and SHA256 in lower-case hex; 0 and "" while not known.
 	Size   int64
 	SHA256 string
+	// Optional says that the repository may not have the file: the asset is then
+	// whole without it.
+	Optional bool
 	// Places are tried in order after the assets folder and the user's own.
 	Places []Place
+}
+
+// Content names what the file holds, or is empty while nobody has said.
+func (f File) Content() string {
+	if f.SHA256 != "" {
+		return f.SHA256
+	}
+	for _, p := range f.Places {
+		if hf, ok := p.(HuggingFace); ok && hf.Blob != "" {
+			return "git:" + hf.Blob
+		}
+	}
+	return ""
 }
 
 // Known returns the assets that raglab can fetch, sorted by name.
@@ -50,8 +68,12 @@ func Known() []Asset {
 	return append([]Asset{E5Small(), E5SmallQ4(), ONNXRuntime(), Postgres()}, Simplemma()...)
 }
 
-// Find returns the known asset of that name.
+// Find returns the known asset of that name, or the one that a name as
+// [HuggingFaceModel] makes it describes.
 func Find(name string) (Asset, bool) {
+	if strings.HasPrefix(name, hubPrefix) {
+		return parseHubName(name)
+	}
 	for _, a := range Known() {
 		if a.Name == name {
 			return a, true
@@ -63,8 +85,8 @@ func Find(name string) (Asset, bool) {
 // Env returns the name of the environment variable by which a user names a file
 // or folder with the asset.
 func (a Asset) Env() string {
-	upper := strings.ToUpper(a.Name)
-	return "RAGLAB_ASSET_" + strings.NewReplacer("-", "_", ".", "_").Replace(upper)
+	name, _, _ := strings.Cut(a.Title(), "@")
+	return "RAGLAB_ASSET_" + strings.NewReplacer("-", "_", ".", "_", ":", "_", "/", "_").Replace(strings.ToUpper(name))
 }
 
 // Build returns the asset's build for a platform given as GOOS/GOARCH.
@@ -91,7 +113,7 @@ func (a Asset) Size(platform string) int64 {
 // folder returns the asset's folder, relative to the store's, with slashes.
 func (a Asset) folder(platform string) (string, error) {
 	if a.Version == "" {
-		return "", fmt.Errorf("asset %s is not pinned to a commit of %s: run raglab lock", a.Name, a.Repository)
+		return "", &UnpinnedError{Asset: a}
 	}
 	b, ok := a.Build(platform)
 	if !ok {
@@ -101,7 +123,7 @@ func (a Asset) folder(platform string) (string, error) {
 	if b.Platform != anyPlatform {
 		version += "-" + strings.ReplaceAll(platform, "/", "-")
 	}
-	return a.Name + "/" + version, nil
+	return a.folderName() + "/" + version, nil
 }
 
 // anyPlatform is the pattern of a build whose files do not depend on the platform.

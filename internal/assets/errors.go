@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"raglab/internal/web"
 )
 
 // UnavailableError says that a file of an asset could not be had: each place
@@ -19,6 +21,15 @@ type UnavailableError struct {
 	Note string
 }
 
+// UnpinnedError says that nobody has said yet which commit of its repository an
+// asset is.
+type UnpinnedError struct{ Asset Asset }
+
+// Error says how to pin it.
+func (e *UnpinnedError) Error() string {
+	return fmt.Sprintf("asset %s is not pinned to a commit of %s: run raglab lock", e.Asset.Title(), e.Asset.Repository)
+}
+
 // Attempt is one place that was tried and why it did not work.
 type Attempt struct {
 	Place string
@@ -28,7 +39,7 @@ type Attempt struct {
 // Error names the places one a line and ends with what to put where.
 func (e *UnavailableError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "get %s of asset %s %s (%s): no place has it\n", e.File.Name, e.Asset.Name, e.Asset.Version, e.Platform)
+	fmt.Fprintf(&b, "get %s of asset %s %s (%s): no place has it\n", e.File.Name, e.Asset.Title(), e.Asset.Version, e.Platform)
 	for _, a := range e.Tried {
 		reason := strings.ReplaceAll(a.Err.Error(), "\n", "\n      ")
 		fmt.Fprintf(&b, "  %s: %s\n", a.Place, reason)
@@ -57,15 +68,6 @@ func (e *UnavailableError) Unwrap() []error {
 	return errs
 }
 
-// mismatchError says that a file is not what was pinned.
-type mismatchError struct {
-	what, got, want string
-}
-
-func (e *mismatchError) Error() string {
-	return fmt.Sprintf("its %s is %s, expected %s", e.what, e.got, e.want)
-}
-
 // verify checks a complete file at path against what is known of f, and returns
 // what it is.
 func (f File) verify(path string) (Held, error) {
@@ -74,10 +76,10 @@ func (f File) verify(path string) (Held, error) {
 		return Held{}, err
 	}
 	if f.Size > 0 && size != f.Size {
-		return Held{}, &mismatchError{"size", fmt.Sprintf("%d bytes", size), fmt.Sprintf("%d bytes", f.Size)}
+		return Held{}, &web.MismatchError{What: "size", Got: fmt.Sprintf("%d bytes", size), Want: fmt.Sprintf("%d bytes", f.Size)}
 	}
 	if f.SHA256 != "" && sum != f.SHA256 {
-		return Held{}, &mismatchError{"SHA-256", sum, f.SHA256}
+		return Held{}, &web.MismatchError{What: "SHA-256", Got: sum, Want: f.SHA256}
 	}
 	return Held{Name: filepath.Base(f.Name), Size: size, SHA256: sum}, nil
 }

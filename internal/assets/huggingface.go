@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"raglab/internal/web"
 )
 
 // HuggingFace is a file of a Hugging Face model repository at a commit. The
@@ -46,7 +48,7 @@ func (p HuggingFace) fetch(ctx context.Context, j job) (obtained, error) {
 	address := h.endpoint + "/" + p.Repository + "/resolve/" + p.Commit + "/" + p.Path
 	id, err := j.download(ctx, remote{
 		url: address, header: h.header(), place: p.String(),
-		problem: func(resp *http.Response) error { return h.statusError(address, p.Repository, resp) },
+		problem: func(a web.Answer) error { return h.statusError(p.Repository, a) },
 	})
 	if err != nil {
 		return obtained{}, err
@@ -56,8 +58,17 @@ func (p HuggingFace) fetch(ctx context.Context, j job) (obtained, error) {
 
 // cached returns the file's place in the local Hugging Face cache.
 func (p HuggingFace) cached(h hub) string {
-	repository := "models--" + strings.ReplaceAll(p.Repository, "/", "--")
-	return filepath.Join(h.cache, repository, "snapshots", p.Commit, filepath.FromSlash(p.Path))
+	return filepath.Join(h.folder(p.Repository), "snapshots", p.Commit, filepath.FromSlash(p.Path))
+}
+
+// folder returns the place of a model repository in the local cache, and ref that of
+// the file with the commit of a revision.
+func (h hub) folder(repository string) string {
+	return filepath.Join(h.cache, "models--"+strings.ReplaceAll(repository, "/", "--"))
+}
+
+func (h hub) ref(repository, revision string) string {
+	return filepath.Join(h.folder(repository), "refs", filepath.FromSlash(revision))
 }
 
 // hub is how to reach the Hugging Face hub.
@@ -103,13 +114,9 @@ func (h hub) header() http.Header {
 }
 
 // statusError says what an answer of the hub means, from its own error headers.
-func (h hub) statusError(address, repository string, resp *http.Response) error {
-	message := resp.Status
-	if m := resp.Header.Get("X-Error-Message"); m != "" {
-		message += ": " + strings.TrimSuffix(m, ".")
-	}
-	err := fmt.Errorf("%s answers %s", redactURL(address), redactText(message, h.token))
-	switch resp.StatusCode {
+func (h hub) statusError(repository string, a web.Answer) error {
+	err := a.Fail(strings.TrimSuffix(a.Header.Get("X-Error-Message"), "."))
+	switch a.Code {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		if h.token == "" {
 			return fmt.Errorf("%w; set HF_TOKEN to a token that may read %s", err, repository)

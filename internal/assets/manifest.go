@@ -22,6 +22,8 @@ type Manifest struct {
 	Version string `json:"version"`
 	Licence string `json:"licence"`
 	Files   []Held `json:"files"`
+	// Absent names optional files that the repository turned out not to have.
+	Absent []string `json:"absent,omitempty"`
 }
 
 // Held is one verified file of a manifest.

@@ -2,14 +2,12 @@ package assets
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
-	"net/url"
+	"os"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // Pin is what a lock file keeps about an asset from a repository.
@@ -32,13 +30,14 @@ type PinnedFile struct {
 
 // Repository describes an asset of files from a Hugging Face repository that is
 // not pinned yet. The map files gives each file's path in the repository by its
-// name in the asset.
+// name in the asset, with a question mark behind it for one that is optional.
 func Repository(name, repository, licence, summary string, files map[string]string) Asset {
 	b := Build{Platform: anyPlatform}
 	for _, file := range slices.Sorted(maps.Keys(files)) {
+		at, optional := strings.CutSuffix(files[file], optionalMark)
 		b.Files = append(b.Files, File{
-			Name:   file,
-			Places: []Place{HuggingFace{Repository: repository, Path: files[file]}},
+			Name: file, Optional: optional,
+			Places: []Place{HuggingFace{Repository: repository, Path: at}},
 		})
 	}
 	return Asset{
@@ -52,21 +51,23 @@ var commitPattern = regexp.MustCompile(`^[0-9a-f]{40}$`)
 // WithPin returns the asset at the pinned commit with the pinned digests.
 func (a Asset) WithPin(p Pin) (Asset, error) {
 	if a.Repository == "" {
-		return Asset{}, fmt.Errorf("pin asset %s: raglab itself pins it", a.Name)
+		return Asset{}, fmt.Errorf("pin asset %s: raglab itself pins it", a.Title())
 	}
 	if !commitPattern.MatchString(p.Commit) {
-		return Asset{}, fmt.Errorf("pin asset %s: commit %q is not 40 hex digits", a.Name, p.Commit)
+		return Asset{}, fmt.Errorf("pin asset %s: commit %q is not 40 hex digits", a.Title(), p.Commit)
 	}
 	a.Version = p.Commit
 	builds := make([]Build, len(a.Builds))
 	for i, b := range a.Builds {
-		builds[i] = Build{Platform: b.Platform, Note: b.Note, Files: make([]File, len(b.Files))}
-		for j, f := range b.Files {
+		builds[i] = Build{Platform: b.Platform, Note: b.Note}
+		for _, f := range b.Files {
 			pinned, ok := p.Files[f.Name]
-			if !ok {
-				return Asset{}, fmt.Errorf("pin asset %s: the lock does not list its file %s: run raglab lock again", a.Name, f.Name)
+			switch {
+			case ok:
+				builds[i].Files = append(builds[i].Files, f.pinned(p.Commit, pinned))
+			case !f.Optional: // else the repository does not have it
+				return Asset{}, fmt.Errorf("pin asset %s: the lock does not list its file %s: run raglab lock again", a.Title(), f.Name)
 			}
-			builds[i].Files[j] = f.pinned(p.Commit, pinned)
 		}
 	}
 	a.Builds = builds
@@ -94,22 +95,21 @@ func (f File) pinned(commit string, p PinnedFile) File {
 // a tag, a commit) and what size and digest each of the asset's files has there.
 func (s *Store) Pin(ctx context.Context, a Asset, revision string) (Pin, error) {
 	if a.Repository == "" {
-		return Pin{}, fmt.Errorf("pin asset %s: raglab itself pins it", a.Name)
+		return Pin{}, fmt.Errorf("pin asset %s: raglab itself pins it", a.Title())
 	}
-	var info struct {
-		SHA string `json:"sha"`
+	if s.hub.offline {
+		return Pin{}, fmt.Errorf("pin asset %s: HF_HUB_OFFLINE is set", a.Title())
 	}
-	if err := s.hubJSON(ctx, a.Repository, "revision/"+url.PathEscape(revision), &info); err != nil {
-		return Pin{}, fmt.Errorf("pin asset %s: %w", a.Name, err)
-	}
-	if !commitPattern.MatchString(info.SHA) {
-		return Pin{}, fmt.Errorf("pin asset %s: the hub names commit %q, which is not 40 hex digits", a.Name, info.SHA)
-	}
-	entries, err := s.hubTree(ctx, a.Repository, info.SHA)
+	api := hubAPI{hub: s.hub, web: s.web, repositories: "models"}
+	commit, err := api.commit(ctx, a.Repository, revision)
 	if err != nil {
-		return Pin{}, fmt.Errorf("pin asset %s: %w", a.Name, err)
+		return Pin{}, fmt.Errorf("pin asset %s: %w", a.Title(), err)
 	}
-	pin := Pin{Commit: info.SHA, Files: map[string]PinnedFile{}}
+	entries, err := api.tree(ctx, a.Repository, commit)
+	if err != nil {
+		return Pin{}, fmt.Errorf("pin asset %s: %w", a.Title(), err)
+	}
+	pin := Pin{Commit: commit, Files: map[string]PinnedFile{}}
 	for _, b := range a.Builds {
 		for _, f := range b.Files {
 			for _, place := range f.Places {
@@ -118,59 +118,62 @@ func (s *Store) Pin(ctx context.Context, a Asset, revision string) (Pin, error) 
 					continue
 				}
 				e, ok := entries[hf.Path]
-				if !ok {
-					return Pin{}, fmt.Errorf("pin asset %s: %s at %s has no file %s", a.Name, a.Repository, info.SHA, hf.Path)
+				switch {
+				case ok:
+					pin.Files[f.Name] = e
+				case !f.Optional:
+					return Pin{}, fmt.Errorf("pin asset %s: %s at %.12s has no file %s%s", a.Title(), a.Repository, commit, hf.Path, graphHint(a.Repository, hf.Path, entries))
 				}
-				pin.Files[f.Name] = e
 			}
 		}
 	}
 	return pin, nil
 }
 
-// hubTree lists the files of a repository at a commit by path.
-func (s *Store) hubTree(ctx context.Context, repository, commit string) (map[string]PinnedFile, error) {
-	var tree []struct {
-		Type, Path, OID string
-		Size            int64
-		LFS             *struct {
-			OID  string
-			Size int64
+// graphExtension is that of ONNX graphs.
+const graphExtension = ".onnx"
+
+// graphHint says what to do about a graph that a repository does not have.
+func graphHint(repository, missing string, entries map[string]PinnedFile) string {
+	if !strings.HasSuffix(missing, graphExtension) {
+		return ""
+	}
+	var graphs []string
+	for at := range entries {
+		if strings.HasSuffix(at, graphExtension) {
+			graphs = append(graphs, at)
 		}
 	}
-	if err := s.hubJSON(ctx, repository, "tree/"+commit+"?recursive=true&expand=false", &tree); err != nil {
-		return nil, err
+	slices.Sort(graphs)
+	if len(graphs) > 0 {
+		return "; it has " + strings.Join(graphs, ", ")
 	}
-	files := map[string]PinnedFile{}
-	for _, e := range tree {
-		if e.Type != "file" {
-			continue
-		}
-		f := PinnedFile{Size: e.Size, Blob: e.OID}
-		if e.LFS != nil {
-			f.Size, f.SHA256 = e.LFS.Size, e.LFS.OID
-		}
-		files[e.Path] = f
-	}
-	return files, nil
+	return "; " + exportHint(repository)
 }
 
-// maxHubJSON bounds an answer of the hub's API; the largest repositories list
-// some ten thousand files.
-const maxHubJSON = 64 << 20
+// exportHint says how to come to a model whose repository has no graph.
+func exportHint(repository string) string {
+	return "a model without a graph in ONNX form can be exported into a folder, which the attribute folder then names: optimum-cli export onnx --model " + repository + " FOLDER"
+}
 
-func (s *Store) hubJSON(ctx context.Context, repository, path string, out any) error {
-	address := s.hub.endpoint + "/api/models/" + repository + "/" + path
-	resp, err := s.get(ctx, address, s.hub.header())
-	if err != nil {
-		return err
+// Resolve is Pin for an asset that nobody pinned, at the revision it wants. Where the
+// hub cannot be asked it takes the commit that the local Hugging Face cache has for
+// the revision; the pin then has no digests.
+func (s *Store) Resolve(ctx context.Context, a Asset) (Pin, error) {
+	pin, err := s.Pin(ctx, a, a.Wants())
+	if err == nil || ctx.Err() != nil {
+		return pin, err
 	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return s.hub.statusError(address, repository, resp)
+	commit, readErr := os.ReadFile(s.hub.ref(a.Repository, a.Wants()))
+	at := strings.TrimSpace(string(commit))
+	if readErr != nil || !commitPattern.MatchString(at) {
+		return Pin{}, err
 	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxHubJSON)).Decode(out); err != nil {
-		return fmt.Errorf("read %s: %w", redactURL(address), err)
+	pin = Pin{Commit: at, Files: map[string]PinnedFile{}}
+	for _, b := range a.Builds {
+		for _, f := range b.Files {
+			pin.Files[f.Name] = PinnedFile{}
+		}
 	}
-	return nil
+	return pin, nil
 }

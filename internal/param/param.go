@@ -13,7 +13,10 @@
 //	path     "true" for a local path: relative to the spec, kept out of keys
 //	ref      a factor's name: the value names options of that factor
 //	key      "-" for a value that cannot change a result, kept out of keys
-//	at       "search" for what an index is searched with, not built with
+//	at       "search" for what an index is searched with, not built with; "order" for
+//	         what only orders scores that are computed without it
+//	lines    "true" for a list of strings that may also be written as one text, an item
+//	         a line: blank lines and those that begin with "# " are passed over
 //	example  what a spec may write, for documentation, such as ["dense", "lexical"]
 //
 // Fields may be string, bool, int, float64, or slices of string, int and
@@ -42,7 +45,10 @@ type Field struct {
 	Ref      string
 	Example  string // an expression of the spec language, or empty
 	InKey    bool
-	// At is "search" for what an index is searched with, not built with.
+	// Lines allows a text instead of a list: see [Lines].
+	Lines bool
+	// At is "search" for what an index is searched with, not built with, "order" for
+	// what only orders scores that are computed without it.
 	At    string
 	Type  reflect.Type
 	index int
@@ -116,6 +122,9 @@ func field(s reflect.StructField) (Field, error) {
 	f.Required = !set
 	f.Path = tag.Get("path") == "true"
 	f.InKey = !f.Path && tag.Get("key") != "-"
+	if f.Lines = tag.Get("lines") == "true"; f.Lines && f.Type != reflect.TypeFor[[]string]() {
+		return f, fmt.Errorf("lines are for a list of strings")
+	}
 	if e := tag.Get("enum"); e != "" {
 		f.Enum = strings.Split(e, "|")
 	}
@@ -241,6 +250,18 @@ func (f Field) checkNumber(v float64) error {
 	return nil
 }
 
+// Lines returns the items of a text for a field with lines.
+func Lines(text string) []string {
+	items := []string{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(strings.TrimPrefix(line, "\ufeff"))
+		if line != "" && line != "#" && !strings.HasPrefix(line, "# ") {
+			items = append(items, line)
+		}
+	}
+	return items
+}
+
 // TypeName is the field's type in the words of the spec language.
 func (f Field) TypeName() string {
 	switch f.Type.Kind() {
@@ -249,6 +270,9 @@ func (f Field) TypeName() string {
 	case reflect.Float64:
 		return "number"
 	case reflect.Slice:
+		if f.Lines {
+			return "list of strings, or a text with one a line"
+		}
 		return "list of " + (Field{Type: f.Type.Elem()}).TypeName() + "s"
 	case reflect.Map:
 		return "map of strings"

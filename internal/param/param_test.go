@@ -136,3 +136,23 @@ func TestFields_refuseBrokenStructs(t *testing.T) {
 	}()
 	param.MustFields(new(struct{ A int }))
 }
+
+func TestLines_isAListOrAText(t *testing.T) {
+	t.Parallel()
+	type titles struct {
+		List []string `hcl:"list" default:"" lines:"true" doc:"Titles."`
+	}
+	f := param.MustFields(new(titles))[0]
+	if !f.Lines || f.TypeName() != "list of strings, or a text with one a line" {
+		t.Errorf("%+v, %s", f, f.TypeName())
+	}
+	got := param.Lines("\ufeff# Rivers\n\n  Дніпро \r\n#hash\n#\nДністер")
+	if want := []string{"Дніпро", "#hash", "Дністер"}; !slices.Equal(got, want) {
+		t.Errorf("lines %q, expected %q", got, want)
+	}
+	if _, err := param.Fields(new(struct {
+		A string `hcl:"a" default:"" lines:"true" doc:"A."`
+	})); err == nil {
+		t.Error("lines of a single string are no error")
+	}
+}

@@ -76,6 +76,21 @@ func (t *Tokenizer) EncodePair(dst, types []int32, a, b string) (ids, typeIDs []
 // from the end of the longer text until both are of one length, then from both.
 // It reports whether any token was dropped.
 func (t *Tokenizer) EncodePairTruncated(dst, types []int32, a, b string, limit int) (ids, typeIDs []int32, truncated bool) {
+	return t.encodePair(dst, types, a, b, limit, share)
+}
+
+// EncodePairSecond is EncodePairTruncated but that tokens are dropped from the end
+// of the second text, and from the first only when nothing of the second is left
+// (where the Rust library's strategy only_second gives up).
+func (t *Tokenizer) EncodePairSecond(dst, types []int32, a, b string, limit int) (ids, typeIDs []int32, truncated bool) {
+	return t.encodePair(dst, types, a, b, limit, func(a, b, limit int) (keepA, keepB int) {
+		keepA = min(a, limit)
+		return keepA, min(b, limit-keepA)
+	})
+}
+
+// encodePair encodes two texts of which a function says how many tokens to keep.
+func (t *Tokenizer) encodePair(dst, types []int32, a, b string, limit int, keep func(a, b, limit int) (int, int)) (ids, typeIDs []int32, truncated bool) {
 	s := t.acquire()
 	defer t.release(s)
 	pair := t.templates.pair
@@ -83,7 +98,7 @@ func (t *Tokenizer) EncodePairTruncated(dst, types []int32, a, b string, limit i
 	s.a, _ = t.content(s.a[:0], s, math.MaxInt)
 	t.prepare(&s.draft, b, t.track)
 	s.b, _ = t.content(s.b[:0], s, math.MaxInt)
-	keepA, keepB := share(len(s.a), len(s.b), max(0, limit-pair.specials()))
+	keepA, keepB := keep(len(s.a), len(s.b), max(0, limit-pair.specials()))
 	for _, part := range pair {
 		n := len(dst)
 		dst = append(dst, part.special...)

@@ -136,6 +136,36 @@ func TestEncodePairTruncated_cutsTheLongerFirst(t *testing.T) {
 	}
 }
 
+// The question of a pair stays whole as long as it fits.
+func TestEncodePairSecond_keepsTheFirst(t *testing.T) {
+	t.Parallel()
+	tok := openSmall(t, "wordpiece")
+	text := func(tokens int) string { return strings.Repeat("a ", tokens) }
+	for _, tt := range []struct {
+		a, b, limit  int
+		keepA, keepB int
+	}{
+		{3, 4, 10, 3, 4},
+		{3, 5, 10, 3, 4},
+		{5, 3, 10, 5, 2},
+		{6, 9, 10, 6, 1},
+		{7, 9, 10, 7, 0},
+		{9, 9, 10, 7, 0},
+		{5, 5, 3, 0, 0},
+		{5, 5, 0, 0, 0},
+	} {
+		ids, types, truncated := tok.EncodePairSecond(nil, nil, text(tt.a), text(tt.b), tt.limit)
+		want := slices.Concat([]int32{2}, slices.Repeat([]int32{21}, tt.keepA), []int32{3},
+			slices.Repeat([]int32{21}, tt.keepB), []int32{3})
+		if !slices.Equal(ids, want) || len(types) != len(ids) {
+			t.Errorf("%+v: got %v (%d types), want %v", tt, ids, len(types), want)
+		}
+		if cut := tt.keepA < tt.a || tt.keepB < tt.b; truncated != cut {
+			t.Errorf("%+v: truncated is %v", tt, truncated)
+		}
+	}
+}
+
 func TestOffsets(t *testing.T) {
 	t.Parallel()
 	type spans = []tokenizer.Span

@@ -30,6 +30,13 @@ type Promise struct {
 	Dropped func(doc axes.Document, text string, chunks []axes.Chunk) string
 	// Overlaps tells that a chunk may begin before the one before it ends.
 	Overlaps bool
+	// Passages tells that chunks may have a passage around them, MaxPassage how long
+	// that is at most, in the units of Counter; 0 for no bound.
+	Passages   bool
+	MaxPassage int
+	// LineEnds tells that the lengths that the chunker counts include those of line
+	// ends, so that a document with CRLF may be cut elsewhere.
+	LineEnds bool
 }
 
 // Run checks a chunker over documents written for it and over random ones.
@@ -83,7 +90,28 @@ func check(t reporter, c chunker.Chunker, p Promise, doc axes.Document) {
 	if problem := p.lost(doc, chunks); problem != "" {
 		t.Fatalf("document %+v: chunks %+v: %s", doc, chunks, problem)
 	}
+	if !p.LineEnds && !strings.Contains(doc.Title+doc.Text, "\r") {
+		p.checkLineEnds(t, c, doc, chunks)
+	}
 }
+
+// checkLineEnds checks that a document whose lines end in CRLF is cut as this one.
+func (p Promise) checkLineEnds(t reporter, c chunker.Chunker, doc axes.Document, chunks []axes.Chunk) {
+	doc.Text = strings.ReplaceAll(doc.Text, "\n", "\r\n")
+	other, err := c.Chunk(doc)
+	if err != nil || len(other) != len(chunks) {
+		t.Fatalf("document %+v: %d chunks with CRLF, %d with LF, %v: %+v", doc, len(other), len(chunks), err, other)
+	}
+	for i, o := range other {
+		got := [...]string{o.Heading, unixLines(o.Text), unixLines(o.Returned())}
+		want := [...]string{chunks[i].Heading, chunks[i].Text, chunks[i].Returned()}
+		if got != want || o.Tokens != chunks[i].Tokens || o.Ranked() != chunks[i].Ranked() {
+			t.Fatalf("document %+v: chunk %d is %+v with CRLF, %+v with LF", doc, i, o, chunks[i])
+		}
+	}
+}
+
+func unixLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
 // problem says what is wrong with a chunk.
 func (p Promise) problem(doc axes.Document, chunks []axes.Chunk, i int) string {
@@ -106,8 +134,8 @@ func (p Promise) problem(doc axes.Document, chunks []axes.Chunk, i int) string {
 	case p.Reworded && !subsequence(c.Text, content[c.Start:c.End]):
 		return fmt.Sprintf("is not made from the content's %q", content[c.Start:c.End])
 	}
-	if p.Counter == nil {
-		return ""
+	if problem := p.around(content, chunks, i); problem != "" || p.Counter == nil {
+		return problem
 	}
 	n := p.Counter.Count(c.Text)
 	if n != c.Tokens {
@@ -115,6 +143,35 @@ func (p Promise) problem(doc axes.Document, chunks []axes.Chunk, i int) string {
 	}
 	if p.Max > 0 && n > p.Max {
 		return fmt.Sprintf("has %d units, more than %d", n, p.Max)
+	}
+	return ""
+}
+
+// around says what is wrong with the passage around a chunk.
+func (p Promise) around(content string, chunks []axes.Chunk, i int) string {
+	c := chunks[i]
+	a := c.Around
+	switch {
+	case a == nil:
+		return ""
+	case !p.Passages:
+		return "has a passage around it"
+	case a.Start < 0 || a.Start > c.Start || a.End < c.End || a.End > len(content):
+		return "is not in its passage"
+	case !boundary(content, a.Start) || !boundary(content, a.End):
+		return "has a passage that is cut within a character"
+	case strings.TrimFunc(a.Text, unicode.IsSpace) != a.Text:
+		return "has a passage with white space around it"
+	case !p.Reworded && a.Text != content[a.Start:a.End]:
+		return fmt.Sprintf("has a passage that differs from the content's %q", content[a.Start:a.End])
+	case p.Reworded && !subsequence(a.Text, content[a.Start:a.End]):
+		return fmt.Sprintf("has a passage that is not made from the content's %q", content[a.Start:a.End])
+	case a.First > i || a.First < 0 || chunks[a.First].Ranked() != a.First:
+		return "shares a passage with a chunk that does not stand for one"
+	case a.First < i && (chunks[i-1].Ranked() != a.First || *chunks[i-1].Around != *a):
+		return "does not follow a chunk of the same passage"
+	case p.MaxPassage > 0 && p.Counter.Count(a.Text) > p.MaxPassage:
+		return fmt.Sprintf("has a passage of more than %d units", p.MaxPassage)
 	}
 	return ""
 }

@@ -2,9 +2,11 @@
 package sourcetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -145,4 +147,54 @@ func checkQuestions(t *testing.T, q source.Questioner) {
 			t.Errorf("question %q has no judgement", question.ID)
 		}
 	}
+}
+
+// RunPinner checks a source whose corpus a lock file can pin. The function open makes
+// it with the path of its lock file, which may not be there.
+func RunPinner(t *testing.T, open func(t *testing.T, lock string) source.Source) {
+	t.Run("a lock pins what there is", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "corpus.lock.json")
+		before := open(t, path)
+		if p := before.(source.Pinner); p.LockFile() != path || p.Unpinned() == "" {
+			t.Errorf("without its lock file it says %q, and the file is %q", p.Unpinned(), p.LockFile())
+		}
+		checkInputs(t, before)
+		docs := Read(t, before)
+		raw := lock(t, before)
+		if _, err := os.Stat(path); err == nil {
+			t.Error("locking wrote a file")
+		}
+		if err := os.WriteFile(path, raw, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		pinned := open(t, path)
+		if text := pinned.(source.Pinner).Unpinned(); text != "" {
+			t.Errorf("with its lock file it says %q", text)
+		}
+		checkInputs(t, pinned)
+		if inputs, err := pinned.Inputs(t.Context()); err != nil || !slices.Contains(inputs, path) {
+			t.Errorf("inputs %v lack the lock file: %v", inputs, err)
+		}
+		if got := Read(t, pinned); !reflect.DeepEqual(got, docs) {
+			t.Errorf("pinned, it gave\n%v\nand before\n%v", got, docs)
+		}
+	})
+	t.Run("a lock is the same for the same content", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "corpus.lock.json")
+		first, second := lock(t, open(t, path)), lock(t, open(t, path))
+		if !bytes.Equal(first, second) || !bytes.HasSuffix(first, []byte("\n")) {
+			t.Errorf("two locks:\n%s\n%s", first, second)
+		}
+	})
+}
+
+func lock(t *testing.T, s source.Source) []byte {
+	t.Helper()
+	raw, err := s.(source.Pinner).Lock(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }
