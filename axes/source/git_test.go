@@ -250,7 +250,9 @@ func TestGit_keepsTokens(t *testing.T) {
 	t.Parallel()
 	other := newHost(t, map[string][]byte{"/at": []byte(twoDoc)})
 	h := newHost(t, map[string][]byte{})
-	h.fail(rawAt+"docs.jsonl", redirect(other.URL+"/at?signature=SIGNED"))
+	away := redirect(other.URL + "/at?signature=SIGNED")
+	// A connection that breaks is asked again, and is redirected again.
+	h.fail(rawAt+"docs.jsonl", away, away, away)
 	env, _ := patient(t, map[string]string{"GITHUB_TOKEN": "S3CRET-token"})
 	s := newGit(t, env, h, func(p *source.GitParams) { p.Files, p.Layout = []string{"docs.jsonl"}, "jsonl" })
 	sourcetest.Read(t, s)
@@ -258,7 +260,7 @@ func TestGit_keepsTokens(t *testing.T) {
 		t.Errorf("a host that is none of GitHub's was sent the token:\n%s", asked)
 	}
 	other.fail("/at?signature=SIGNED", status(404))
-	h.fail(rawAt+"docs.jsonl", redirect(other.URL+"/at?signature=SIGNED"))
+	h.fail(rawAt+"docs.jsonl", away, away, away)
 	_, err := sourcetest.Collect(t.Context(), newGit(t, env, h, func(p *source.GitParams) { p.Files, p.Layout = []string{"docs.jsonl"}, "jsonl" }))
 	if err == nil || strings.Contains(err.Error(), "SIGNED") {
 		t.Errorf("error %v shows the signature", err)
