@@ -35,6 +35,18 @@ type Report struct {
 	Abstentions  []Abstention  `json:"abstention,omitempty"`
 	Ingest       []Ingest      `json:"ingest"`
 	Expectations []Expectation `json:"expectations,omitempty"`
+	// Golden are the judged questions.
+	Golden       []GoldenQuestion `json:"golden,omitempty"`
+	Ceiling      *Ceiling         `json:"ceiling,omitempty"`
+	Interactions []Interaction    `json:"interactions,omitempty"`
+	Tags         []TagEvidence    `json:"tags,omitempty"`
+	Reversals    []Reversal       `json:"reversals,omitempty"`
+	// Recommended is null when nothing was compared.
+	Recommended *Recommendation `json:"recommendation,omitempty"`
+	// Mattered are the findings, largest first; Limits are whole sentences.
+	Mattered   []Finding   `json:"mattered,omitempty"`
+	Limits     []string    `json:"limits,omitempty"`
+	Provenance *Provenance `json:"provenance,omitempty"`
 	// Accounting says what became of every combination of the cross.
 	Accounting string `json:"accounting"`
 	// Notes are sentences that a reader must know, such as that results are
@@ -97,6 +109,10 @@ type Configuration struct {
 	// Termless counts questions that text handling left no term of: a lexical
 	// index finds nothing for them.
 	Termless int `json:"questions_without_terms,omitempty"`
+	// Intervals bound the means, by metric.
+	Intervals map[string]*Interval `json:"intervals,omitempty"`
+	// Losses say where questions were lost.
+	Losses *Losses `json:"losses,omitempty"`
 	// Against compares the row with the best one by the primary metric.
 	Against *Comparison `json:"against_best,omitempty"`
 	// Values are the primary metric's values by question, in the order of the
@@ -149,6 +165,16 @@ type Comparison struct {
 	Detectable float64 `json:"detectable,omitempty"`
 	// Tell says that the data can tell the rows apart: P is below 0.05.
 	Tell bool `json:"tell"`
+	// Verdict is the same as a word.
+	Verdict string `json:"verdict,omitempty"`
+	// Wilcoxon is the p of the signed-rank test, for reference; uncorrected.
+	Wilcoxon float64 `json:"wilcoxon_p,omitempty"`
+	// Wins, Ties and Losses count questions.
+	Wins   int `json:"wins,omitempty"`
+	Ties   int `json:"ties,omitempty"`
+	Losses int `json:"losses,omitempty"`
+	// Decisive are the questions without which the difference has the other sign.
+	Decisive []string `json:"decisive,omitempty"`
 }
 
 // Effect is what one axis is worth: its options, averaged over everything else.
@@ -163,6 +189,8 @@ type Effect struct {
 	Best       string      `json:"best"`
 	Worst      string      `json:"worst"`
 	Comparison *Comparison `json:"comparison,omitempty"`
+	// Explained is the share of the rows' spread that the axis explains.
+	Explained *float64 `json:"explained,omitempty"`
 }
 
 // OptionEffect is the average over the rows of one option that the axis makes a
@@ -183,6 +211,10 @@ type Tuning struct {
 	Points []Point  `json:"points"`
 	Flat   bool     `json:"flat"`
 	Edge   []string `json:"edge,omitempty"`
+	// Dev and Test are the primary metric's means, over the rows that read it, on the
+	// questions that it was fitted on and on the others.
+	Dev  *float64 `json:"dev_mean,omitempty"`
+	Test *float64 `json:"test_mean,omitempty"`
 }
 
 // Point is one candidate of a tuned parameter.
