@@ -1,10 +1,8 @@
 package embedder
 
 import (
-	"context"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"raglab/internal/web"
@@ -12,39 +10,7 @@ import (
 
 // gate keeps requests apart, as many in a minute as the user says, and holds them
 // back while the server's limits are used up. Safe for concurrent use.
-type gate struct {
-	every time.Duration // between two requests, or 0
-	now   func() time.Time
-	sleep func(ctx context.Context, d time.Duration) error
-
-	mu   sync.Mutex
-	next time.Time
-}
-
-// wait returns when the next request may be made.
-func (g *gate) wait(ctx context.Context) error {
-	g.mu.Lock()
-	now := g.now()
-	at := g.next
-	if at.Before(now) {
-		at = now
-	}
-	g.next = at.Add(g.every)
-	g.mu.Unlock()
-	if d := at.Sub(now); d > 0 {
-		return g.sleep(ctx, d)
-	}
-	return nil
-}
-
-// hold lets no request through for that long.
-func (g *gate) hold(d time.Duration) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if until := g.now().Add(d); until.After(g.next) {
-		g.next = until
-	}
-}
+type gate struct{ *web.Pace }
 
 // longestHold bounds what a server's headers may ask for unsaid; a longer wait is
 // for a refusal with Retry-After to tell.
@@ -53,7 +19,7 @@ const longestHold = 2 * time.Minute
 // heed reads the headers with which OpenAI and others say what is left of their
 // limits, and waits where the next request of about so many tokens would be too
 // much.
-func (g *gate) heed(header http.Header, tokens int) {
+func (g gate) heed(header http.Header, tokens int) {
 	for _, limit := range []struct {
 		name string
 		need int
@@ -63,7 +29,7 @@ func (g *gate) heed(header http.Header, tokens int) {
 			continue
 		}
 		if d := resets(header, limit.name); d > 0 {
-			g.hold(min(d, longestHold))
+			g.Hold(min(d, longestHold))
 		}
 	}
 }
@@ -83,7 +49,7 @@ func resets(header http.Header, limit string) time.Duration {
 
 // check judges an answer by its status. A refusal for want of patience that does
 // not say when to come again in Retry-After may do so in other headers.
-func (g *gate) check(a web.Answer) error {
+func (g gate) check(a web.Answer) error {
 	err := a.Err()
 	if a.Code != http.StatusTooManyRequests {
 		return err
@@ -93,15 +59,4 @@ func (g *gate) check(a web.Answer) error {
 		return web.Temporary(err, min(wait, longestHold))
 	}
 	return err
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

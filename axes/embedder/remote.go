@@ -95,10 +95,7 @@ func newRemote(s service, how shape, env axes.Env) (*remote, error) {
 	s.url = address(s)
 	r := &remote{service: s, shape: how, getenv: os.Getenv, slots: make(chan struct{}, s.concurrency)}
 	r.client = web.New(web.Config{UserAgent: web.Agent(env.Version, ""), StallAfter: time.Duration(s.timeout) * time.Second})
-	r.gate = gate{now: time.Now, sleep: sleep}
-	if s.perMinute > 0 {
-		r.gate.every = time.Minute / time.Duration(s.perMinute)
-	}
+	r.gate = gate{web.NewPace(s.perMinute)}
 	return r, nil
 }
 
@@ -260,7 +257,7 @@ func (r *remote) ask(ctx context.Context, input []string, as role) ([][]float32,
 	case <-ctx.Done():
 		return nil, stats, context.Cause(ctx)
 	}
-	if err := r.gate.wait(ctx); err != nil {
+	if err := r.gate.Wait(ctx); err != nil {
 		return nil, stats, err
 	}
 	request := r.shape.request(r.url, header, input, as)

@@ -123,7 +123,7 @@ func testRemote(e Embedder) *remote {
 	nap := func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 	r.getenv = func(string) string { return testKey }
 	r.client = web.New(web.Config{Sleep: nap})
-	r.gate.sleep = nap
+	r.gate.Sleep = nap
 	return r
 }
 
@@ -240,8 +240,8 @@ func TestOpenAI_retriesAsLateAsTheServerSays(t *testing.T) {
 		return nil
 	}})
 	clock := time.Unix(1_700_000_000, 0)
-	e.gate.now = func() time.Time { return clock }
-	e.gate.sleep = func(_ context.Context, d time.Duration) error {
+	e.gate.Now = func() time.Time { return clock }
+	e.gate.Sleep = func(_ context.Context, d time.Duration) error {
 		waits = append(waits, d)
 		clock = clock.Add(d)
 		return nil

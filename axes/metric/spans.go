@@ -267,10 +267,10 @@ func (c *SpanCounts) count(w *wanted, question string) {
 	if w.reached {
 		c.Reached++
 	}
-	switch {
-	case w.best == w.characters:
+	switch w.fate() {
+	case SpanWhole:
 		c.Whole++
-	case w.cut:
+	case SpanCut:
 		c.Cut++
 		c.CutIn = once(c.CutIn, question)
 	default:

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"raglab/axes"
@@ -66,7 +65,7 @@ type remote struct {
 	params HTTPParams
 	url    string
 	client *web.Client
-	pace   pace
+	pace   *web.Pace
 }
 
 func newHTTP(p HTTPParams, env axes.Env) (Reranker, error) {
@@ -84,9 +83,7 @@ func newHTTP(p HTTPParams, env axes.Env) (Reranker, error) {
 	r := &remote{params: p, url: endpoint(p), client: web.New(web.Config{
 		UserAgent: web.Agent(env.Version, ""), StallAfter: time.Duration(p.Timeout) * time.Second,
 	})}
-	if p.PerMinute > 0 {
-		r.pace = pace{every: time.Minute / time.Duration(p.PerMinute), now: time.Now, sleep: sleep}
-	}
+	r.pace = web.NewPace(p.PerMinute)
 	return r, nil
 }
 
@@ -139,7 +136,7 @@ func (r *remote) ScorePairs(ctx context.Context, question string, passages []str
 	pairs := make([]Pair, 0, len(passages))
 	for len(passages) > 0 {
 		n := min(r.params.Batch, len(passages))
-		if err := r.pace.wait(ctx); err != nil {
+		if err := r.pace.Wait(ctx); err != nil {
 			return nil, err
 		}
 		start := time.Now()
@@ -254,45 +251,5 @@ func bill(pairs []Pair, searches float64, tokens int) {
 		if i < tokens%len(pairs) {
 			pairs[i].Tokens++
 		}
-	}
-}
-
-// pace keeps requests apart. The zero value does not.
-type pace struct {
-	every time.Duration
-	now   func() time.Time
-	sleep func(ctx context.Context, d time.Duration) error
-
-	mu   sync.Mutex
-	next time.Time
-}
-
-// wait returns when the next request may be made.
-func (p *pace) wait(ctx context.Context) error {
-	if p.every == 0 {
-		return nil
-	}
-	p.mu.Lock()
-	now := p.now()
-	at := p.next
-	if at.Before(now) {
-		at = now
-	}
-	p.next = at.Add(p.every)
-	p.mu.Unlock()
-	if d := at.Sub(now); d > 0 {
-		return p.sleep(ctx, d)
-	}
-	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

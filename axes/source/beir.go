@@ -105,17 +105,7 @@ func (s *beir) Inputs(context.Context) ([]string, error) {
 }
 
 func (s *beir) Documents(ctx context.Context) iter.Seq2[axes.Document, error] {
-	return func(yield func(axes.Document, error) bool) {
-		said, more, err := s.documents(ctx, yield)
-		if !more {
-			return
-		}
-		if err != nil {
-			yield(axes.Document{}, err)
-			return
-		}
-		s.setDocuments(said)
-	}
+	return s.reading(ctx, s.documents)
 }
 
 func (s *beir) documents(ctx context.Context, yield func(axes.Document, error) bool) (said []string, more bool, err error) {

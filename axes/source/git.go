@@ -210,17 +210,7 @@ func (s *git) header(address string) http.Header {
 }
 
 func (s *git) Documents(ctx context.Context) iter.Seq2[axes.Document, error] {
-	return func(yield func(axes.Document, error) bool) {
-		said, more, err := s.documents(ctx, yield)
-		if !more {
-			return
-		}
-		if err != nil {
-			yield(axes.Document{}, err)
-			return
-		}
-		s.setDocuments(said)
-	}
+	return s.reading(ctx, s.documents)
 }
 
 // Questions implements [Questioner].

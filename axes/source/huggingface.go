@@ -178,17 +178,7 @@ func (s *huggingFace) Unpinned() string {
 func (s *huggingFace) LockFile() string { return s.lock }
 
 func (s *huggingFace) Documents(ctx context.Context) iter.Seq2[axes.Document, error] {
-	return func(yield func(axes.Document, error) bool) {
-		said, more, err := s.documents(ctx, yield)
-		if !more {
-			return
-		}
-		if err != nil {
-			yield(axes.Document{}, err)
-			return
-		}
-		s.setDocuments(said)
-	}
+	return s.reading(ctx, s.documents)
 }
 
 // documents reads the corpus. See [corpus] for what it returns.

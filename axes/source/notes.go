@@ -1,9 +1,13 @@
 package source
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
+
+	"raglab/axes"
 )
 
 // tally counts one sort of oddity and remembers where it was first met.
@@ -64,6 +68,24 @@ func (w *warnings) Warnings() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Concat(w.documents, w.questions)
+}
+
+// reading turns a function that reads a corpus into its sequence, and keeps what it
+// said once it has read all. The function returns what there is to warn of, whether
+// the caller still wants to hear, and what was wrong.
+func (w *warnings) reading(ctx context.Context,
+	read func(ctx context.Context, yield func(axes.Document, error) bool) (said []string, more bool, err error),
+) iter.Seq2[axes.Document, error] {
+	return func(yield func(axes.Document, error) bool) {
+		said, more, err := read(ctx, yield)
+		switch {
+		case !more:
+		case err != nil:
+			yield(axes.Document{}, err)
+		default:
+			w.setDocuments(said)
+		}
+	}
 }
 
 func (w *warnings) setDocuments(said []string) {
