@@ -15,6 +15,7 @@ import (
 	"raglab/engine"
 	"raglab/engine/artifact"
 	"raglab/engine/workspace"
+	"raglab/internal/assets/assetstest"
 	"raglab/internal/testdata"
 	"raglab/spec"
 )
@@ -90,19 +91,43 @@ func TestReference_rankings(t *testing.T) {
 			s := start(t, w, filepath.Join(testdata.Root(t), "experiments", tc.spec), map[string]string{"corpus": data})
 			out := apply(t, s)
 			compareRun(t, readRun(t, w, s, out), filepath.Join(data, tc.reference))
-			r, err := s.Report(t.Context(), out)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(r.Expectations) == 0 {
-				t.Error("the spec states no expected figure")
-			}
-			for _, e := range r.Expectations {
-				if e.Verdict != "OK" {
-					t.Errorf("%s: expected %v, %s", e.Metric, e.Value, e.Verdict)
-				}
-			}
+			asExpected(t, s, out)
 		})
+	}
+}
+
+// TestReference_vectors holds exact search with a model's vectors against the
+// means that numpy and ONNX Runtime have.
+func TestReference_vectors(t *testing.T) {
+	t.Parallel()
+	data, dir := testdata.Shared(t, "data/more/xquad-tr/neutral-tr"), t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "assets"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"onnxruntime", "multilingual-e5-small-q4"} {
+		if err := os.Symlink(filepath.Dir(assetstest.Dir(t, name)), filepath.Join(dir, "assets", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := open(t, dir)
+	s := start(t, w, filepath.Join(testdata.Root(t), "experiments", "xquad_tr_reference.hcl"), map[string]string{"corpus": data})
+	asExpected(t, s, apply(t, s))
+}
+
+// asExpected sees that every figure that the spec expects was measured.
+func asExpected(t *testing.T, s *workspace.Session, out *engine.Outcomes) {
+	t.Helper()
+	r, err := s.Report(t.Context(), out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Expectations) == 0 {
+		t.Error("the spec states no expected figure")
+	}
+	for _, e := range r.Expectations {
+		if e.Verdict != "OK" {
+			t.Errorf("%s: expected %v, %s", e.Metric, e.Value, e.Verdict)
+		}
 	}
 }
 
