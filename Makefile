@@ -1,7 +1,7 @@
 # Two targets for a newcomer: quickstart and test. See the README.
 export GOFLAGS := -buildvcs=false
 
-.PHONY: build quickstart test lint bench fuzz clean
+.PHONY: build quickstart test test-browser lint bench fuzz clean
 
 build: bin/raglab
 
@@ -15,6 +15,11 @@ quickstart: build
 
 test:
 	go test -timeout 30m ./...
+
+# The report's page in headless Chromium, which must be there; with RAGLAB_SHOTS=FOLDER
+# it leaves pictures.
+test-browser:
+	CI=true go test -timeout 10m -count=1 ./internal/report/html/...
 
 lint:
 	@unformatted=$$(go tool gofumpt -l .); if [ -n "$$unformatted" ]; then echo "not formatted:" $$unformatted; exit 1; fi

@@ -78,9 +78,11 @@ func TestScoreDriver_printsMeans(t *testing.T) {
 	if _, ok := (step{raglabTool, "evaluate", 1}).find(samples); !ok {
 		t.Errorf("steps: %+v", samples)
 	}
-	samples = runDriver(t, "paired", "1", qrels, run, run)
-	if _, ok := (step{raglabTool, "bootstrap", 1}).find(samples); !ok {
-		t.Errorf("steps: %+v", samples)
+	samples = runDriver(t, "paired", "1", "2", "1", qrels, run, run)
+	for _, name := range []string{"bootstrap", "randomisation", "all pairs, full", "all pairs, cut"} {
+		if _, ok := (step{raglabTool, name, 0}).find(samples); !ok {
+			t.Errorf("no step %s: %+v", name, samples)
+		}
 	}
 }
 

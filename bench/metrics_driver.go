@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"raglab/axes/metric"
-	"raglab/internal/stats"
 	"raglab/internal/trec"
 )
 
@@ -92,55 +91,4 @@ func metricsDriver(_ context.Context, args []string) error {
 		return err
 	}
 	return c.print()
-}
-
-// pairedDriver: REPS qrels runs…. Times the statistics over all pairs of runs.
-func pairedDriver(_ context.Context, args []string) error {
-	if len(args) < 4 {
-		return errors.New("paired takes four arguments and more")
-	}
-	reps, _, err := numbers(args[0], "1")
-	if err != nil {
-		return err
-	}
-	var systems [][]float64
-	for _, run := range args[2:] {
-		pair, err := readPair(args[1], run)
-		if err != nil {
-			return err
-		}
-		values, _, err := pair.score([]string{"ndcg@10"})
-		if err != nil {
-			return err
-		}
-		systems = append(systems, values[0])
-	}
-	c := &clock{reps: reps}
-	c.use(1)
-	const resamples, seed = 1000, 7
-	pairs := len(systems) * (len(systems) - 1) / 2
-	if _, err := c.time("bootstrap", pairs, func() error {
-		drawn := stats.NewBootstrap(systems, resamples, seed)
-		eachPair(len(systems), func(a, b int) { drawn.Difference(a, b, 0.95) })
-		return nil
-	}); err != nil {
-		return err
-	}
-	if _, err := c.time("randomisation", pairs, func() error {
-		drawn := stats.NewRandomisation(systems, resamples, seed)
-		eachPair(len(systems), func(a, b int) { drawn.P(a, b) })
-		return nil
-	}); err != nil {
-		return err
-	}
-	return c.print()
-}
-
-// eachPair calls fn for each pair of n things.
-func eachPair(n int, fn func(a, b int)) {
-	for a := range n {
-		for b := range a {
-			fn(a, b)
-		}
-	}
 }

@@ -202,6 +202,7 @@ def statistics():
     mean = lambda x: math.fsum(x) / len(x)
     bootstrap = scipy.stats.bootstrap((many,), np.mean, n_resamples=100_000, method="percentile", rng=3).confidence_interval
     percents = [1, 5, 25, 50, 75, 90, 95, 99, 100]
+    nineteen = np.round(np.random.default_rng(19).normal(0.1, 0.25, 19), 3)
     return {
         "few": few.tolist(), "many": many.tolist(),
         "exact_p_few": scipy.stats.permutation_test((few,), mean, n_resamples=np.inf, **sign_flips).pvalue,
@@ -211,8 +212,20 @@ def statistics():
         "percents": percents,
         "nearest_rank_many": [float(np.percentile(many, p, method="inverted_cdf")) for p in percents],
         "linear_many": [float(np.percentile(many, p)) for p in percents],
+        "wilcoxon": wilcoxon(rng),
+        "nineteen": nineteen.tolist(),
+        "exact_p_nineteen": scipy.stats.permutation_test((nineteen,), mean, n_resamples=np.inf, **sign_flips).pvalue,
         "smallest_detectable_many": float((scipy.stats.norm.ppf(0.975) + scipy.stats.norm.ppf(0.8)) * np.std(many, ddof=1) / math.sqrt(len(many))),
     }
+
+
+def wilcoxon(rng):
+    """Differences with and without ties and zeros, of the sizes at which scipy's method "auto" changes."""
+    grades = np.array([0, 0, 0.25, 0.5, -0.25, 0.125, 1, -1])
+    cases = [np.round(rng.normal(0.05, 0.3, n), 6) for n in (1, 2, 6, 13, 14, 30, 50, 51, 200)]
+    cases += [rng.choice(grades, n) for n in (5, 13, 14, 40, 51, 300)]
+    cases += [np.append(np.round(rng.normal(0.1, 0.3, n), 6), 0) for n in (8, 12, 13, 45)]
+    return [{"diffs": d.tolist(), "p": float(scipy.stats.wilcoxon(d, zero_method="wilcox").pvalue)} for d in cases if np.any(d)]
 
 
 def write(path, value):

@@ -113,32 +113,3 @@ func sameMeans(tool string) func(own, theirs []sample) (string, bool) {
 		return fmt.Sprintf("means differ by up to %.2g", most), false
 	}
 }
-
-// pairedRow measures statistics over all pairs of twelve runs.
-func pairedRow() row {
-	return row{
-		name: "paired", does: "66 pairs of runs: paired bootstrap and randomisation tests of nDCG@10, 1,000 resamples each",
-		set: func(ctx context.Context, b *bench) (*trial, error) {
-			t, qrels, runs, err := b.runs(ctx)
-			if err != nil || t.missing != "" {
-				return t, err
-			}
-			files := append([]string{qrels}, runs...)
-			t.own = b.driver("paired", append([]string{b.inner()}, files...)...)
-			p := peer{name: "scipy, ranx", missing: b.peers.missing, once: true}
-			p.run = b.peers.run("metrics_peer.py", append(files, "--reps", "1", "--tools", "tests")...)
-			t.peers = []peer{p}
-			t.comparisons = []comparison{
-				{
-					figure: "bootstrap (scipy)", threads: 1, unit: seconds, peer: p.name,
-					own: step{raglabTool, "bootstrap", 0}.wall(), theirs: step{"scipy", "paired bootstrap", 0}.wall(),
-				},
-				{
-					figure: "randomisation (ranx, which tests both orders)", threads: 1, unit: seconds, peer: p.name,
-					own: step{raglabTool, "randomisation", 0}.wall(), theirs: step{"ranx", "fisher tests", 0}.wall(),
-				},
-			}
-			return t, nil
-		},
-	}
-}

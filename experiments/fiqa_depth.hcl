@@ -111,4 +111,5 @@ expect {
 
 output "csv" { path = "../results/fiqa_depth.csv" }
 output "json" { path = "../results/fiqa_depth.json" }
+output "html" { path = "../results/fiqa_depth.html" }
 output "markdown" { path = "../results/fiqa_depth.md" }

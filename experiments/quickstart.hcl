@@ -57,11 +57,12 @@ score {
 
 output "csv" { path = "../results/quickstart.csv" }
 output "json" { path = "../results/quickstart.json" }
+output "html" { path = "../results/quickstart.html" }
 output "markdown" { path = "../results/quickstart.md" }
 
 # The README's tables, between its two markers.
 output "markdown" {
-  path   = "../README.md"
-  marker = "quickstart"
-  tables = ["best", "axes"]
+  path     = "../README.md"
+  marker   = "quickstart"
+  sections = ["best", "axes"]
 }

@@ -222,4 +222,5 @@ expect {
 
 output "csv" { path = "../results/turkish_health.csv" }
 output "json" { path = "../results/turkish_health.json" }
+output "html" { path = "../results/turkish_health.html" }
 output "markdown" { path = "../results/turkish_health.md" }

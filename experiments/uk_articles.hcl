@@ -83,4 +83,5 @@ score {
 
 output "csv" { path = "../results/uk_articles.csv" }
 output "json" { path = "../results/uk_articles.json" }
+output "html" { path = "../results/uk_articles.html" }
 output "markdown" { path = "../results/uk_articles.md" }

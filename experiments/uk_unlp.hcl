@@ -75,11 +75,12 @@ score {
 
 output "csv" { path = "../results/uk_unlp.csv" }
 output "json" { path = "../results/uk_unlp.json" }
+output "html" { path = "../results/uk_unlp.html" }
 output "markdown" { path = "../results/uk_unlp.md" }
 
 # The README's tables, between its two markers.
 output "markdown" {
-  path   = "../README.md"
-  marker = "uk_unlp"
-  tables = ["best", "axes", "ingest", "tuning"]
+  path     = "../README.md"
+  marker   = "uk_unlp"
+  sections = ["best", "axes", "ingest", "tuning"]
 }

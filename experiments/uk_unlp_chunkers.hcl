@@ -67,4 +67,5 @@ score {
 
 output "csv" { path = "../results/uk_unlp_chunkers.csv" }
 output "json" { path = "../results/uk_unlp_chunkers.json" }
+output "html" { path = "../results/uk_unlp_chunkers.html" }
 output "markdown" { path = "../results/uk_unlp_chunkers.md" }

@@ -107,4 +107,5 @@ score {
 
 output "csv" { path = "../results/ukwiki.csv" }
 output "json" { path = "../results/ukwiki.json" }
+output "html" { path = "../results/ukwiki.html" }
 output "markdown" { path = "../results/ukwiki.md" }

@@ -51,6 +51,7 @@ type (
 		Depth   int      `hcl:"depth" default:"100" min:"1" unit:"chunks" doc:"How many chunks are ranked for each question."`
 		Metrics []string `hcl:"metrics" default:"ndcg@10,recall@5" doc:"What is measured."`
 		Primary string   `hcl:"primary" default:"" doc:"The metric to tune, rank and compare by; the first one unless set."`
+		Cheap   []string `hcl:"cheap" default:"p95,ingest,index" doc:"What cheap means when a configuration is recommended, what counts most first: p95 (ms for a question), ingest (seconds), index (bytes), usd (for 1,000 questions). Costs within 5 % of the least, or 1 ms, 0.1 s or 10 kB, are the same, and the next one decides. What is unmeasured counts as the highest."`
 	}
 	budgetBlock struct {
 		Seconds float64 `hcl:"seconds" default:"0" min:"0" unit:"s" doc:"Longest time that an apply may take; 0 for no limit."`
@@ -231,7 +232,28 @@ func (l *loader) readScore() {
 		}
 		l.report(errorAt(sumPrimary, primaryAt, "primary is %q, which metrics does not list.%s", p.Primary, didYouMean(p.Primary, p.Metrics)))
 	}
-	l.e.Score = Score{Depth: p.Depth, Metrics: p.Metrics, Primary: p.Primary, Range: at}
+	l.checkCheap(p.Cheap, func(i int) hcl.Range {
+		if b == nil || b.Body.Attributes["cheap"] == nil {
+			return at
+		}
+		return elementRange(b.Body.Attributes["cheap"].Expr, i)
+	})
+	l.e.Score = Score{Depth: p.Depth, Metrics: p.Metrics, Primary: p.Primary, Cheap: p.Cheap, Range: at}
+}
+
+// checkCheap checks the names of costs.
+func (l *loader) checkCheap(names []string, at func(int) hcl.Range) {
+	if len(names) == 0 {
+		l.report(errorAt(sumBadValue, at(0), "cheap must name at least one cost: %s.", strings.Join(CostNames, ", ")))
+	}
+	for i, name := range names {
+		switch {
+		case !slices.Contains(CostNames, name):
+			l.report(errorAt(sumBadValue, at(i), "cheap lists %q, which is no cost.%s", name, didYouMean(name, CostNames)))
+		case slices.Contains(names[:i], name):
+			l.report(errorAt(sumBadValue, at(i), "cheap lists %q twice.", name))
+		}
+	}
 }
 
 func (l *loader) checkMetrics(p *scoreBlock, at func(int) hcl.Range) {

@@ -228,7 +228,7 @@ func toGo(v cty.Value, t reflect.Type) (any, error) {
 	case reflect.Slice:
 		return toSlice(v, t)
 	case reflect.Map:
-		return toMap(v)
+		return toMap(v, t)
 	}
 	switch {
 	case t.Kind() == reflect.String && v.Type() == cty.String:
@@ -267,10 +267,14 @@ func toSlice(v cty.Value, t reflect.Type) (any, error) {
 }
 
 // toMap accepts numbers and truth values as well: maps say which option of a
-// factor is meant, and the options of a free factor may be numbers.
-func toMap(v cty.Value) (any, error) {
+// factor is meant, and the options of a free factor may be numbers. Maps of numbers
+// accept numbers alone.
+func toMap(v cty.Value, t reflect.Type) (any, error) {
 	if vt := v.Type(); !vt.IsObjectType() && !vt.IsMapType() {
 		return nil, wrongType(v)
+	}
+	if t.Elem().Kind() == reflect.Float64 {
+		return toNumbers(v)
 	}
 	out := make(map[string]string, v.LengthInt())
 	for key, e := range v.AsValueMap() {
@@ -278,6 +282,18 @@ func toMap(v cty.Value) (any, error) {
 			return nil, fmt.Errorf("one with %w", wrongType(e))
 		}
 		out[key] = labelOf(e)
+	}
+	return out, nil
+}
+
+func toNumbers(v cty.Value) (any, error) {
+	out := make(map[string]float64, v.LengthInt())
+	for key, e := range v.AsValueMap() {
+		x, err := toGo(e, reflect.TypeFor[float64]())
+		if err != nil {
+			return nil, fmt.Errorf("one with %w", err)
+		}
+		out[key] = x.(float64)
 	}
 	return out, nil
 }

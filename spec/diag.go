@@ -62,6 +62,7 @@ const (
 	sumIncludeImpossible = "Impossible combination included"
 	sumExpectNothing     = "Expectation that matches nothing"
 	sumAbstainNothing    = "Abstention that matches nothing"
+	sumGateNothing       = "Gate that is about nothing"
 	sumNothingLeft       = "No configuration left"
 	sumTooLarge          = "Cross too large"
 	sumBaseDropped       = "Base not among the configurations"

@@ -121,6 +121,12 @@ func (l *loader) digest() string {
 	if len(e.Abstains) > 0 {
 		whole["abstains"] = sortedTexts(e.Abstains, func(a *Abstain) any { return a.written() })
 	}
+	if !slices.Equal(e.Score.Cheap, defaultCheap) {
+		whole["cheap"] = e.Score.Cheap
+	}
+	if len(e.Gates) > 0 {
+		whole["gates"] = sortedTexts(e.Gates, func(g *Gate) any { return g.written() })
+	}
 	if e.Golden.Source != nil {
 		whole["golden source"] = l.written(e.Golden.Source)
 	}

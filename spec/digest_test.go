@@ -116,6 +116,8 @@ func TestDigest_meaningCounts(t *testing.T) {
 		{"include { over = 16 }", `include { chunker = "whole" }`},
 		{"depth = 50", "depth = 51"},
 		{`primary = "recall@5"`, `primary = "ndcg@10"`},
+		{"depth = 50\n", "depth = 50\ncheap = [\"index\"]\n"},
+		{"depth = 50\n", "depth = 50\ncheap = [\"index\", \"p95\"]\n"},
 		{"value = 0.5", "value = 0.6"},
 		{"seconds = 60", "usd = 60"},
 		{`"a.csv"`, `"b.csv"`},

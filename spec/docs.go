@@ -85,7 +85,7 @@ axis "chunker" {
   mode = "one_at_a_time"
   base = { chunker = "fixed" }
 }`},
-	{"score", "Says what is measured, and how deep.", fieldsOf[scoreBlock], `score {
+	{"score", "Says what is measured, and how deep, and what makes a configuration cheap: of those that the data cannot tell from the best, the cheapest is recommended.", fieldsOf[scoreBlock], `score {
   depth   = 30
   metrics = ["ndcg@10", "recall@5"]
 }`},
@@ -99,6 +99,12 @@ axis "chunker" {
   leg    = "dense"
   where  = { retriever = "rrf" }
   floors = [0.7, 0.8, 0.9]
+}`},
+	{"gate", "Says when raglab gate passes the results: floors under metrics, bounds on costs, and how far a metric may fall below that of a baseline, row by row. Each where has one block; of several about a row, the last that names a metric counts. The expect blocks must hold as well.", fieldsOf[gateBlock], `gate {
+  floors   = { "ndcg@10" = 0.5 }
+  allow    = { "ndcg@10" = 0.02 }
+  max      = { p95 = 50 }
+  baseline = "results/main.json"
 }`},
 	{"budget", "Stops an apply between stages when it is used up.", fieldsOf[budgetBlock], `budget {
   seconds = 3600

@@ -291,6 +291,7 @@ func (x *expansion) finish() {
 		}
 	}
 	x.checkAbstains()
+	x.checkGates()
 }
 
 // matchesElsewhere asks a rule about the combinations that a cheaper mode did

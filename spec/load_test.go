@@ -158,7 +158,7 @@ func TestLoad_whatThingsBecome(t *testing.T) {
 	if e.Name != "e" || e.Title != "t" || e.Corpus.Kind != "beir" || e.Store.Kind != "postgres" || len(e.Outputs) != 2 {
 		t.Errorf("experiment = %+v", e)
 	}
-	if diff := cmp.Diff(Score{Depth: 50, Metrics: []string{"ndcg@10", "recall@5"}, Primary: "recall@5", Range: e.Score.Range}, e.Score); diff != "" {
+	if diff := cmp.Diff(Score{Depth: 50, Metrics: []string{"ndcg@10", "recall@5"}, Primary: "recall@5", Cheap: []string{"p95", "ingest", "index"}, Range: e.Score.Range}, e.Score); diff != "" {
 		t.Error(diff)
 	}
 	if x := e.Expects[0]; x.Metric != "recall@5" || x.Value != 0.5 || x.Tolerance != 0.0005 {

@@ -112,6 +112,8 @@ type Experiment struct {
 	Expects []*Expect
 	// Abstains ask for abstention curves.
 	Abstains []*Abstain
+	// Gates say when the results are good enough.
+	Gates []*Gate
 	// Digest is the SHA-256, in hexadecimal, of all that the spec means:
 	// comments, white space and the order of blocks and attributes do not
 	// change it; variables, files and environment variables read do.
@@ -229,8 +231,16 @@ type Score struct {
 	Metrics []string
 	// Primary is one of Metrics: what is tuned, ranked and compared by.
 	Primary string
-	Range   hcl.Range
+	// Cheap is what makes a configuration cheap, what counts most first: some of
+	// [CostNames].
+	Cheap []string
+	Range hcl.Range
 }
+
+// CostNames are the costs that a recommendation may go by.
+var CostNames = []string{"p95", "ingest", "index", "usd"}
+
+var defaultCheap = []string{"p95", "ingest", "index"}
 
 // Budget bounds an apply; zero means no bound.
 type Budget struct {

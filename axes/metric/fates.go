@@ -2,6 +2,7 @@ package metric
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"raglab/golden"
 )
@@ -111,9 +112,18 @@ func (p *pieces) find(text string) (from, to int, characters int) {
 // and at last where the text ends that the result has been made of.
 func foldPlaces(text string) (folded string, places []int) {
 	var b strings.Builder
+	b.Grow(len(text))
+	places = make([]int, 0, len(text)+1)
+	known := map[rune]string{} // what letters fold to
 	end := 0
-	for i, r := range text {
-		one := golden.Fold(string(r))
+	for i, size := 0, 0; i < len(text); i += size {
+		var r rune
+		r, size = utf8.DecodeRuneInString(text[i:])
+		one, ok := known[r]
+		if !ok {
+			one = golden.Fold(text[i : i+size])
+			known[r] = one
+		}
 		if one == "" { // white space
 			continue
 		}
@@ -121,7 +131,7 @@ func foldPlaces(text string) (folded string, places []int) {
 			b.WriteByte(' ')
 			places = append(places, end)
 		}
-		end = i + len(string(r))
+		end = i + size
 		b.WriteString(one)
 		for range len(one) {
 			places = append(places, i)

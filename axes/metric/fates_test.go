@@ -23,6 +23,7 @@ func TestFindPiece(t *testing.T) {
 		{"half", "one two three four", "and then three  four.", "three  four", 9.0 / 15},
 		{"letters that grow in lower case", "istanbul", "bul İstanbul", "stanbul", 7.0 / 8},
 		{"Cyrillic", "Київ столиця", "У місті КИЇВ", "КИЇВ", 4.0 / 11},
+		{"bytes that are no text", "xyz", "a\xffxyz\xe2\x82", "xyz", 1},
 		{"nothing", "xyz", "abc", "", 0},
 		{"no span", " ", "abc", "", 0},
 		{"no text", "xyz", "", "", 0},
@@ -90,5 +91,12 @@ func TestSpans_fates(t *testing.T) {
 	}
 	if c := spans.Counts(); c.Whole != 1 || c.Cut != 1 || c.Dropped != 1 {
 		t.Errorf("counts %+v", c)
+	}
+}
+
+func BenchmarkFindPiece(b *testing.B) {
+	text := strings.Repeat("Дніпро — найбільша річка України. ", 60)
+	for b.Loop() {
+		FindPiece("впадає в Чорне море біля Херсона, за лиманом", text)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"raglab/cache"
@@ -251,8 +252,9 @@ func (a *applyArgs) results(ctx context.Context, view applyView, s *workspace.Se
 	var written []writtenOutput
 	var errs []error
 	if whole {
+		details := sync.OnceValues(func() (*report.Details, error) { return s.Details(ctx, out, r) })
 		for _, o := range s.Outputs {
-			changed, err := report.Write(o, r)
+			changed, err := report.WriteDetailed(o, r, details)
 			if err != nil {
 				errs = append(errs, err)
 				continue

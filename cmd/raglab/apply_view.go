@@ -68,22 +68,26 @@ func (v applyHuman) results(r *report.Report, written []writtenOutput, complete 
 	v.show(v.text(r), written, complete)
 }
 
-// text is the tables and notes of a report.
+// text is the glance, the best rows, what mattered most, and the notes. It does not
+// depend on the terminal, since it is kept for the next apply.
 func (applyHuman) text(r *report.Report) string {
 	var b strings.Builder
-	if measured(r) {
-		_ = report.WriteText(&b, r.Tables()) // a Builder takes all
-	} else {
+	if !measured(r) {
 		b.WriteString("No configuration is measured.\n")
+	} else {
+		_ = report.WriteText(&b, r.Brief(), report.Style{}) // a Builder takes all
 	}
 	for _, n := range r.Notes {
 		b.WriteString("\n" + n + "\n")
+	}
+	if measured(r) {
+		b.WriteString("\nraglab report prints all tables, raglab show NAME one configuration or question.\n")
 	}
 	return b.String()
 }
 
 func (v applyHuman) show(text string, written []writtenOutput, complete bool) {
-	fmt.Fprint(v.out, text)
+	fmt.Fprint(v.out, v.style().Apply(text))
 	if !complete {
 		fmt.Fprintln(v.out, "No output was written.")
 		return

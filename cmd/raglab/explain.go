@@ -45,20 +45,25 @@ func runExplain(ctx context.Context, t terminal, argv []string) int {
 	if len(rest) < 1 || len(rest) > 2 {
 		return t.fail("explain", errors.New("give one key, or two to compare"))
 	}
-	w, err := a.workspace(t, "raglab explain", true)
+	return a.explain(ctx, t, "explain", rest, *asJSON)
+}
+
+// explain prints a result's key, or compares two.
+func (a *specArgs) explain(ctx context.Context, t terminal, command string, keys []string, asJSON bool) int {
+	w, err := a.workspace(t, "raglab "+command, true)
 	if err != nil {
-		return t.fail("explain", err)
+		return t.fail(command, err)
 	}
 	defer closing(t, w.Close)
 	var found []explained
-	for _, prefix := range rest {
+	for _, prefix := range keys {
 		x, err := explainKey(ctx, w.Cache, prefix)
 		if err != nil {
-			return t.fail("explain", err)
+			return t.fail(command, err)
 		}
 		found = append(found, x)
 	}
-	if *asJSON {
+	if asJSON {
 		return explainJSON(t, found)
 	}
 	if len(found) == 1 {

@@ -46,7 +46,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		initCommand(), fmtCommand(), validateCommand(), planCommand(), applyCommand(),
-		showCommand(), explainCommand(), logCommand(), graphCommand(), goldenCommand(), cacheCommand(),
+		reportCommand(), showCommand(), gateCommand(), diffCommand(), explainCommand(), logCommand(), graphCommand(), goldenCommand(), cacheCommand(),
 		dbCommand(), lockCommand(), setupCommand(), docsCommand(), versionCommand(),
 	}
 }

@@ -34,6 +34,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`(?m)^(\w+) +(\d+\.\d ms|)  [0-9a-f]{12}  `), "$1 <time> <key> "},
 	{regexp.MustCompile(` +\d+(\.\d+)? (B|kB|MB|GB)\b`), "  <size>"},
 	{regexp.MustCompile(`\b[0-9a-f]{12}\b`), "<key>"},
+	{regexp.MustCompile(`(?m)^  ingest s +[0-9.]+ +–$`), "  ingest s #"},
 	{regexp.MustCompile(`\braglab dev \(go[^)]*\)`), "raglab dev (<go>)"},
 }
 
@@ -43,8 +44,46 @@ func normalise(s, work string) string {
 	for _, v := range volatile {
 		s = v.pattern.ReplaceAllString(s, v.with)
 	}
-	return normaliseTables(s)
+	return normaliseTables(normaliseItems(s))
 }
+
+// measuredTimes are what the items of a report say of times, and of the row that is
+// recommended, which depends on them.
+var measuredTimes = []struct {
+	pattern *regexp.Regexp
+	with    string
+}{
+	{regexp.MustCompile(`p50 ≈?[0-9.]+ ms, p95 ≈?[0-9.]+ ms`), "p50 # ms, p95 # ms"},
+	{regexp.MustCompile(`Recommended: .*, the cheapest by `), "Recommended: <row>, the cheapest by "},
+}
+
+// normaliseItems joins the lines of items, which are broken where their figures end,
+// and replaces the times in them.
+func normaliseItems(s string) string {
+	lines := strings.Split(s, "\n")
+	out := lines[:0]
+	in := false
+	for _, line := range lines {
+		if in && strings.HasPrefix(line, "     ") {
+			out[len(out)-1] += " " + strings.TrimSpace(line)
+			continue
+		}
+		in = itemStart.MatchString(line)
+		out = append(out, line)
+	}
+	for i, line := range out {
+		if itemStart.MatchString(line) {
+			for _, m := range measuredTimes {
+				line = m.pattern.ReplaceAllString(line, m.with)
+			}
+			out[i] = line
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// itemStart is the beginning of an item of a report.
+var itemStart = regexp.MustCompile(`^  (•  |\d+\. )`)
 
 // timed are the columns of result tables that hold measurements of time.
 var timed = []string{
@@ -110,6 +149,11 @@ func TestNormalise(t *testing.T) {
 		"  chunker    p50 ms  index MB  ingest s",
 		"  ─────────  ──────  ────────  ────────",
 		"  whole*        0.0      0.00     12.17",
+		"",
+		"  •  Best: a: ndcg@10 0.9, p50 0.1",
+		"     ms, p95 12.3 ms",
+		"  •  Recommended: a: ndcg@10 0.9, p50 0.1 ms, p95 2 ms, the",
+		"     cheapest by p95",
 	}, "\n"), "/tmp/w/x")
 	want := strings.Join([]string{
 		"chunk[whole]#000: done in <time> — never run",
@@ -119,6 +163,9 @@ func TestNormalise(t *testing.T) {
 		"  chunker    p50 ms  index MB  ingest s",
 		"  ─────────  ──────  ────────  ────────",
 		"  whole*          #      0.00         #",
+		"",
+		"  •  Best: a: ndcg@10 0.9, p50 # ms, p95 # ms",
+		"  •  Recommended: <row>, the cheapest by p95",
 	}, "\n")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -12,6 +12,7 @@ import (
 	"raglab/axes/metric"
 	"raglab/engine"
 	"raglab/golden"
+	"raglab/internal/report"
 	"raglab/spec"
 )
 
@@ -28,6 +29,8 @@ type Pipeline struct {
 	Fetch *engine.Stage
 	// Assets are the names of the assets that some stage needs, sorted.
 	Assets []string
+	// Lost keeps where rows lost questions from one report to the next; it may be nil.
+	Lost *report.LossMemory
 	// Pins are the sources whose content a lock file may fix.
 	Pins []Pin
 
@@ -48,8 +51,11 @@ type Row struct {
 	Ask []*engine.Stage
 	// Checks hold approximate indexes among them against exact search.
 	Checks []*engine.Stage
-	// Run is the stage that makes the ranking that is scored.
-	Run *engine.Stage
+	// Run is the stage that makes the ranking that is scored. Found is the one that
+	// makes the ranking before reranking: the same without a reranker. Legs search:
+	// one stage, or those whose rankings are fused into Found.
+	Run, Found *engine.Stage
+	Legs       []*engine.Stage
 	// Chunks names the chunker with what else tells its chunks apart.
 	Chunks string
 	// Abstains are the stages of the row's abstention curves.
@@ -147,7 +153,7 @@ func (b *builder) row(cfg *spec.Configuration) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	row := Row{Configuration: cfg, Ingest: asked.ingest, Indexes: asked.indexes, Ask: asked.ask, Checks: asked.checks, Run: asked.run, Chunks: asked.chunks.name}
+	row := Row{Configuration: cfg, Ingest: asked.ingest, Indexes: asked.indexes, Ask: asked.ask, Checks: asked.checks, Run: asked.run, Found: asked.found, Legs: asked.legs, Chunks: asked.chunks.name}
 	row.Score = b.score(asked, "test")
 	if b.exp.Golden.Split != nil {
 		row.Dev = b.score(asked, "dev")
@@ -159,10 +165,11 @@ func (b *builder) row(cfg *spec.Configuration) (Row, error) {
 // asked is the part of a pipeline that ends in a run.
 type asked struct {
 	run    *engine.Stage
+	found  *engine.Stage // the run before reranking
 	name   string
 	chunks chunked
 	ingest, indexes,
-	ask, checks []*engine.Stage
+	legs, ask, checks []*engine.Stage
 }
 
 // include adds stages that are not in the list yet.
@@ -189,6 +196,7 @@ func (b *builder) ask(cfg *spec.Configuration, fit fitting) (asked, error) {
 	if err != nil {
 		return asked{}, err
 	}
+	found.found = found.run
 	return b.rerank(cfg, fit, found)
 }
 

@@ -93,11 +93,15 @@ type chunkTable struct {
 	passages
 }
 
-func readTable(t *engine.Task) (*chunkTable, error) {
-	raw, err := t.Bytes("chunks")
+func readTable(in inputs) (*chunkTable, error) {
+	raw, err := in.Bytes("chunks")
 	if err != nil {
 		return nil, err
 	}
+	return parseTable(raw)
+}
+
+func parseTable(raw []byte) (*chunkTable, error) {
 	tab := &chunkTable{}
 	for line := range strings.Lines(string(raw)) {
 		if err := tab.read(strings.TrimSuffix(line, "\n")); err != nil {

@@ -3,12 +3,14 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
 	"raglab/cache"
 	"raglab/engine"
 	"raglab/internal/report"
+	"raglab/internal/stats"
 	"raglab/spec"
 )
 
@@ -18,12 +20,12 @@ import (
 func (p *Pipeline) Report(ctx context.Context, store cache.Store, out *engine.Outcomes, memory *report.Memory) (*report.Report, error) {
 	c := &collector{
 		ctx: ctx, store: store, out: out, p: p,
-		measured: map[*engine.Stage]*measurement{}, scores: map[*engine.Stage]*Scores{}, machines: map[string]bool{}, rates: map[string]*float64{},
+		traced: map[*engine.Stage]*tracing{}, measured: map[*engine.Stage]*measurement{}, scores: map[*engine.Stage]*Scores{}, machines: map[string]bool{}, rates: map[string]*float64{},
 	}
 	r := &report.Report{
 		Version: report.Version, Experiment: p.Experiment.Name, Title: p.Experiment.Title,
 		Metrics: p.Experiment.Score.Metrics, Primary: p.Experiment.Score.Primary, Depth: p.Experiment.Score.Depth, WarmUp: warmUp,
-		Accounting: accounting(p),
+		Accounting: accounting(p), CostOrder: p.Experiment.Score.Cheap,
 	}
 	for _, f := range p.Experiment.Factors {
 		factor := report.Factor{Name: f.Name, Axis: len(f.Options) > 1}
@@ -38,7 +40,13 @@ func (p *Pipeline) Report(ctx context.Context, store cache.Store, out *engine.Ou
 	case spec.StagedCross:
 		r.Notes = append(r.Notes, "Axes were fixed one after the other, each at its best option on the dev questions: combinations with options that lost earlier were not measured.")
 	}
+	if err := c.details(r); err != nil {
+		return nil, err
+	}
 	if err := c.questions(r); err != nil {
+		return nil, err
+	}
+	if err := c.golden(r); err != nil {
 		return nil, err
 	}
 	for _, row := range p.Rows {
@@ -48,6 +56,9 @@ func (p *Pipeline) Report(ctx context.Context, store cache.Store, out *engine.Ou
 		}
 		r.Configurations = append(r.Configurations, conf)
 		c.spans(r, row)
+	}
+	if err := c.losses(r); err != nil {
+		return nil, err
 	}
 	if err := c.abstentions(r); err != nil {
 		return nil, err
@@ -62,11 +73,15 @@ func (p *Pipeline) Report(ctx context.Context, store cache.Store, out *engine.Ou
 		return nil, err
 	}
 	c.expectations(r)
+	for _, g := range p.Experiment.Gates {
+		r.Gates = append(r.Gates, report.GateRule{Where: g.Where, Floors: g.Floors, Allow: g.Allow, Max: g.Max})
+	}
 	r.Generated = c.newest
 	for m := range c.machines {
 		r.Machines = append(r.Machines, m)
 	}
 	slices.Sort(r.Machines)
+	r.Provenance = c.provenance()
 	r.Complete(memory)
 	return r, nil
 }
@@ -78,7 +93,8 @@ type collector struct {
 	p        *Pipeline
 	measured map[*engine.Stage]*measurement
 	scores   map[*engine.Stage]*Scores
-	rates    map[string]*float64 // seconds for a token, by embedding space
+	traced   map[*engine.Stage]*tracing // by the first stage that cuts their chunks
+	rates    map[string]*float64        // seconds for a token, by embedding space
 	machines map[string]bool
 	newest   time.Time
 }
@@ -168,9 +184,11 @@ func (c *collector) fill(conf *report.Configuration, scores *Scores) {
 			}
 		}
 		conf.PerQuestion[q.ID] = values
-		if v, ok := q.Value(primary); ok {
-			conf.Values = append(conf.Values, v)
+		v, ok := q.Value(primary)
+		if !ok {
+			v = math.NaN()
 		}
+		conf.Values = append(conf.Values, v)
 	}
 }
 
@@ -179,6 +197,9 @@ func (c *collector) scored(r *report.Report) {
 	for _, row := range c.p.Rows {
 		if s, ok := c.scores[row.Score]; ok && len(s.Summaries) > 0 {
 			r.Questions.Scored, r.Questions.Excluded = s.Summaries[0].Scored, s.Summaries[0].Excluded
+			for _, q := range s.Questions {
+				r.Order = append(r.Order, q.ID)
+			}
 			return
 		}
 	}
@@ -211,12 +232,36 @@ func (c *collector) tuning(r *report.Report) error {
 		for i, p := range curve.Points {
 			out.Points = append(out.Points, report.Point{Values: p.Values, Mean: p.Mean})
 			if i == curve.Chosen {
-				out.Chosen = p.Values
+				out.Chosen, out.Dev = p.Values, p.Mean
 			}
 		}
+		out.Test = c.testMean(r, t.Rows)
 		r.Tuning = append(r.Tuning, out)
 	}
 	return nil
+}
+
+// testMean is the primary metric's mean over rows, each measurement once, as
+// the dev mean is; nil when one is not measured.
+func (c *collector) testMean(r *report.Report, rows []int) *float64 {
+	var sum stats.Accumulator
+	seen := map[*engine.Stage]bool{}
+	for _, i := range rows {
+		if seen[c.p.Rows[i].Score] {
+			continue
+		}
+		seen[c.p.Rows[i].Score] = true
+		m := r.Configurations[i].Metrics[r.Primary]
+		if m == nil {
+			return nil
+		}
+		sum.Add(*m)
+	}
+	if len(seen) == 0 {
+		return nil
+	}
+	mean := sum.Sum() / float64(len(seen))
+	return &mean
 }
 
 func (c *collector) expectations(r *report.Report) {

@@ -123,8 +123,8 @@ func sourceError(err error) error {
 }
 
 // readOrder reads the document ids in corpus order.
-func readOrder(t *engine.Task) ([]string, error) {
-	raw, err := t.Bytes("order")
+func readOrder(in inputs) ([]string, error) {
+	raw, err := in.Bytes("order")
 	if err != nil {
 		return nil, err
 	}

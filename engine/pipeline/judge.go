@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 
 	"raglab/axes"
 	"raglab/axes/metric"
@@ -64,41 +65,91 @@ func (b *builder) judgingInputs(a asked) []engine.Input {
 	return append(in, b.wholes...)
 }
 
-// judge looks up the grades along each question's ranking.
-func (j judging) judge(t *engine.Task, questions []golden.Question, run artifact.Run) (verdict, error) {
-	switch j.relevance {
-	case "document":
-		return j.judgeDocuments(t, questions, run)
-	case "span":
-		return j.judgeSpans(t, questions, run)
-	case "chunk":
-		return j.judgeChunks(t, questions, run)
-	}
-	return verdict{}, fmt.Errorf("there is no relevance %q", j.relevance)
+// inputs are what a stage reads, by name: a task's, or results that are looked at
+// when all is done.
+type inputs interface {
+	Open(input string) (io.ReadCloser, error)
+	Bytes(input string) ([]byte, error)
 }
 
-// judgeDocuments collapses each ranking of chunks to documents, or to the wholes
-// that these are parts of, first occurrence first, before anything is cut.
-func (j judging) judgeDocuments(t *engine.Task, questions []golden.Question, run artifact.Run) (verdict, error) {
-	var parts wholes
+// judge looks up the grades along each question's ranking.
+func (j judging) judge(t *engine.Task, questions []golden.Question, run artifact.Run) (verdict, error) {
+	g, err := j.grading(t, questions)
+	if err != nil {
+		return verdict{}, err
+	}
+	v := verdict{}
+	if v.judged, err = g.judge(run); err != nil {
+		return verdict{}, err
+	}
+	switch {
+	case g.spans != nil:
+		counts := g.spans.Counts()
+		v.spans = &counts
+		for _, l := range g.spans.Lost() {
+			v.lost = append(v.lost, l.Question)
+		}
+	case g.stands != nil:
+		if unknown, example := g.unknown(); unknown > 0 {
+			t.Warn("%d judgements name chunks that there are none of, such as %s: the chunker is not the one that they were made with, and they count as relevant and not found", unknown, example)
+		}
+	}
+	return v, nil
+}
+
+// grading knows what is relevant to some questions, and holds any number of runs
+// over the same chunks against it. Not safe for concurrent use.
+type grading struct {
+	questions []golden.Question
+	ids       *interner
+	// rank is what a run ranks, as it is judged: documents, passages or chunks.
+	rank   func(artifact.Run) ([][]uint32, error)
+	grades func(place int, q golden.Question) []metric.Grade
+	// parts, stands and spans are there for relevance by document, by chunk and by
+	// span: see [wholes]; the names under which judged chunks are ranked, where those
+	// are others'; the spans.
+	parts  wholes
+	stands map[string]string
+	spans  *metric.Spans
+}
+
+// grading reads what decides which items are relevant.
+func (j judging) grading(in inputs, questions []golden.Question) (*grading, error) {
+	g := &grading{questions: questions, ids: newInterner()}
+	g.rank = g.ids.rankings
+	switch j.relevance {
+	case "document":
+		return g, j.byDocument(in, g)
+	case "span":
+		return g, j.bySpan(in, g)
+	case "chunk":
+		return g, j.byChunk(in, g)
+	}
+	return nil, fmt.Errorf("there is no relevance %q", j.relevance)
+}
+
+// byDocument collapses each ranking of chunks to documents, or to the wholes that
+// these are parts of, first occurrence first, before anything is cut.
+func (j judging) byDocument(in inputs, g *grading) (err error) {
 	if j.within {
-		var err error
-		if parts, err = readWholes(t); err != nil {
-			return verdict{}, err
+		if g.parts, err = readWholes(in); err != nil {
+			return err
 		}
 	}
-	ids := newInterner()
-	rankings := make([][]uint32, len(run.Questions))
-	for i, chunks := range run.Chunks {
-		var err error
-		if rankings[i], err = ids.collapse(chunks, parts); err != nil {
-			return verdict{}, fmt.Errorf("question %s: %w", run.Questions[i], err)
+	g.rank = func(run artifact.Run) ([][]uint32, error) {
+		rankings := make([][]uint32, len(run.Questions))
+		for i, chunks := range run.Chunks {
+			var err error
+			if rankings[i], err = g.ids.collapse(chunks, g.parts); err != nil {
+				return nil, fmt.Errorf("question %s: %w", run.Questions[i], err)
+			}
 		}
+		return rankings, nil
 	}
-	judged, err := judgeRankings(questions, run.By(), rankings, ids, func(_ int, q golden.Question) []metric.Grade {
-		return metric.Documents(renamed(q, parts.of), ids.find)
-	})
-	return verdict{judged: judged}, err
+	g.grades = func(_ int, q golden.Question) []metric.Grade {
+		return metric.Documents(renamed(q, g.parts.of), g.ids.find)
+	}
+	return nil
 }
 
 // renamed is the question with its judgements about what their documents are
@@ -113,81 +164,90 @@ func renamed(q golden.Question, name func(string) string) golden.Question {
 	return q
 }
 
-// judgeChunks takes the judged ids for chunks' names. A chunk that is returned in
-// a passage stands for the passage, whichever of its chunks is judged.
-func (j judging) judgeChunks(t *engine.Task, questions []golden.Question, run artifact.Run) (verdict, error) {
-	ids, stands := newInterner(), map[string]string{}
-	for chunk, err := range j.chunks(t) {
+// byChunk takes the judged ids for chunks' names. A chunk that is returned in a
+// passage stands for the passage, whichever of its chunks is judged.
+func (j judging) byChunk(in inputs, g *grading) error {
+	g.stands = map[string]string{}
+	for chunk, err := range j.chunks(in) {
 		if err != nil {
-			return verdict{}, err
+			return err
 		}
 		ranked := rankedName(chunk)
-		ids.id(ranked)
+		g.ids.id(ranked)
 		if name := artifact.ChunkName(chunk.Doc, chunk.N); name != ranked {
-			stands[name] = ranked
+			g.stands[name] = ranked
 		}
 	}
-	nameOf := func(judged string) string {
-		if ranked, ok := stands[judged]; ok {
-			return ranked
-		}
-		return judged
+	g.grades = func(_ int, q golden.Question) []metric.Grade {
+		return metric.Documents(renamed(q, g.rankedAs), g.ids.find)
 	}
-	rankings, err := ids.rankings(run)
-	if err != nil {
-		return verdict{}, err
-	}
-	unknown, example := 0, ""
-	judged, err := judgeRankings(questions, run.By(), rankings, ids, func(_ int, q golden.Question) []metric.Grade {
-		q = renamed(q, nameOf)
-		for _, r := range q.Relevant {
-			if _, ok := ids.find(r.Doc); !ok {
-				unknown++
-				example = cmp.Or(example, r.Doc)
-			}
-		}
-		return metric.Documents(q, ids.find)
-	})
-	if unknown > 0 {
-		t.Warn("%d judgements name chunks that there are none of, such as %s: the chunker is not the one that they were made with, and they count as relevant and not found", unknown, example)
-	}
-	return verdict{judged: judged}, err
+	return nil
 }
 
-// judgeSpans takes a chunk for relevant when it holds enough of the answer span.
-func (j judging) judgeSpans(t *engine.Task, questions []golden.Question, run artifact.Run) (verdict, error) {
-	spans, err := metric.NewSpans(questions, j.coverage)
-	if err != nil {
-		return verdict{}, &engine.InputError{Err: err}
+// rankedAs is the name under which a judged chunk is ranked.
+func (g *grading) rankedAs(judged string) string {
+	if ranked, ok := g.stands[judged]; ok {
+		return ranked
 	}
-	ids := newInterner()
-	for chunk, err := range j.chunks(t) {
-		if err != nil {
-			return verdict{}, err
+	return judged
+}
+
+// unknown counts the judgements of chunks that there are none of.
+func (g *grading) unknown() (count int, example string) {
+	for _, q := range g.questions {
+		for _, r := range q.Relevant {
+			if name := g.rankedAs(r.Doc); !g.ids.has(name) {
+				count++
+				example = cmp.Or(example, name)
+			}
 		}
-		spans.Add(ids.id(rankedName(chunk)), chunk)
 	}
-	rankings, err := ids.rankings(run)
+	return count, example
+}
+
+// bySpan takes a chunk for relevant when it holds enough of the answer span.
+func (j judging) bySpan(in inputs, g *grading) (err error) {
+	if g.spans, err = metric.NewSpans(g.questions, j.coverage); err != nil {
+		return &engine.InputError{Err: err}
+	}
+	for chunk, err := range j.chunks(in) {
+		if err != nil {
+			return err
+		}
+		g.spans.Add(g.ids.id(rankedName(chunk)), chunk)
+	}
+	g.grades = func(place int, _ golden.Question) []metric.Grade {
+		return g.spans.Judgements(place, j.unreachable)
+	}
+	return nil
+}
+
+// judge holds a run against what is relevant, by question.
+func (g *grading) judge(run artifact.Run) ([]metric.Judged, error) {
+	rankings, err := g.rank(run)
 	if err != nil {
-		return verdict{}, err
+		return nil, err
 	}
-	judged, err := judgeRankings(questions, run.By(), rankings, ids, func(place int, _ golden.Question) []metric.Grade {
-		return spans.Judgements(place, j.unreachable)
-	})
-	counts := spans.Counts()
-	v := verdict{judged: judged, spans: &counts}
-	for _, l := range spans.Lost() {
-		v.lost = append(v.lost, l.Question)
+	judge, by := metric.NewJudge(len(g.ids.ids)), run.By()
+	out := make([]metric.Judged, len(g.questions))
+	for i, q := range g.questions {
+		var ranking []uint32
+		if at, ok := by[q.ID]; ok {
+			ranking = rankings[at]
+		}
+		if out[i], err = judge.Judge(ranking, g.grades(i, q)); err != nil {
+			return nil, fmt.Errorf("question %s: %w", q.ID, err)
+		}
 	}
-	return v, err
+	return out, nil
 }
 
 // chunks yields the chunks of all shards, those of a document together and in
 // their order.
-func (j judging) chunks(t *engine.Task) func(yield func(axes.Chunk, error) bool) {
+func (j judging) chunks(in inputs) func(yield func(axes.Chunk, error) bool) {
 	return func(yield func(axes.Chunk, error) bool) {
 		for i := range j.shards {
-			r, err := t.Open(shardName("chunks", i))
+			r, err := in.Open(shardName("chunks", i))
 			if err != nil {
 				yield(axes.Chunk{}, err)
 				return
@@ -208,22 +268,6 @@ func (j judging) chunks(t *engine.Task) func(yield func(axes.Chunk, error) bool)
 // chunk of the passage around it, or its own.
 func rankedName(c axes.Chunk) string { return artifact.ChunkName(c.Doc, c.Ranked()) }
 
-func judgeRankings(questions []golden.Question, by map[string]int, rankings [][]uint32, ids *interner, grades func(place int, q golden.Question) []metric.Grade) ([]metric.Judged, error) {
-	judge := metric.NewJudge(len(ids.ids))
-	out := make([]metric.Judged, len(questions))
-	for i, q := range questions {
-		var ranking []uint32
-		if at, ok := by[q.ID]; ok {
-			ranking = rankings[at]
-		}
-		var err error
-		if out[i], err = judge.Judge(ranking, grades(i, q)); err != nil {
-			return nil, fmt.Errorf("question %s: %w", q.ID, err)
-		}
-	}
-	return out, nil
-}
-
 // interner numbers strings in the order in which they are first seen.
 type interner struct {
 	ids map[string]uint32
@@ -243,6 +287,11 @@ func (n *interner) id(s string) uint32 {
 func (n *interner) find(s string) (uint32, bool) {
 	id, ok := n.ids[s]
 	return id, ok
+}
+
+func (n *interner) has(s string) bool {
+	_, ok := n.ids[s]
+	return ok
 }
 
 // rankings are a run's, whose chunks must all be known.
@@ -280,8 +329,8 @@ func (n *interner) collapse(chunks []string, parts wholes) ([]uint32, error) {
 	return out, nil
 }
 
-func readJudgements(t *engine.Task) ([]golden.Question, error) {
-	raw, err := t.Bytes("judgements")
+func readJudgements(in inputs) ([]golden.Question, error) {
+	raw, err := in.Bytes("judgements")
 	if err != nil {
 		return nil, err
 	}

@@ -221,7 +221,7 @@ func (l *leafBuilder) addSearch(index *engine.Stage) (err error) {
 		}
 		return append(l.fields(o, nil), l.depthField()), searchWork{leaf, analyzer, l.exp.Score.Depth}, err
 	})
-	l.out.ask = include(l.out.ask, l.out.run)
+	l.out.ask, l.out.legs = include(l.out.ask, l.out.run), []*engine.Stage{l.out.run}
 	return err
 }
 

@@ -29,10 +29,10 @@ type questionsWork struct {
 // questionsKind reads the judged questions, checks them against the corpus, and
 // parts what is asked from how it is judged, so that a changed judgement asks
 // nothing again.
-var questionsKind = &engine.Kind{Name: "questions", Version: "1", Outputs: []string{"queries", "judgements"}, Pure: true, Cheap: true, Run: runQuestions}
+var questionsKind = &engine.Kind{Name: "questions", Version: "2", Outputs: []string{"queries", "judgements", "golden"}, Pure: true, Cheap: true, Run: runQuestions}
 
 // fetchedQuestionsKind is questionsKind for questions that come over the network.
-var fetchedQuestionsKind = &engine.Kind{Name: "questions", Version: "1", Outputs: []string{"queries", "judgements"}, Run: runQuestions}
+var fetchedQuestionsKind = &engine.Kind{Name: "questions", Version: "2", Outputs: []string{"queries", "judgements", "golden"}, Run: runQuestions}
 
 // queryLine is one line of the output queries.
 type queryLine struct {
@@ -274,6 +274,9 @@ func (w questionsWork) count(t *engine.Task, set *golden.Set) {
 // write writes what is asked and how it is judged. Tags are judgements only when
 // they part dev from test: otherwise a changed tag changes no score.
 func (w questionsWork) write(t *engine.Task, set *golden.Set) error {
+	if err := w.writeGolden(t, set); err != nil {
+		return err
+	}
 	var queries, judgements bytes.Buffer
 	ask, judge := json.NewEncoder(&queries), json.NewEncoder(&judgements)
 	ask.SetEscapeHTML(false)

@@ -234,6 +234,7 @@ func (b *builder) fuse(cfg *spec.Configuration, fit fitting, chunks chunked, opt
 		in = append(in, engine.Input{Name: legName(i), From: a.run, Output: "run"})
 		out.ingest = include(out.ingest, a.ingest...)
 		out.indexes = include(out.indexes, a.indexes...)
+		out.legs = include(out.legs, a.legs...)
 		out.ask = include(out.ask, a.ask...)
 		out.checks = include(out.checks, a.checks...)
 		if i > 0 {

@@ -125,8 +125,8 @@ func (w withinWork) check(parts wholes, others map[string]bool) error {
 }
 
 // readWholes reads what the stage wrote.
-func readWholes(t *engine.Task) (wholes, error) {
-	raw, err := t.Bytes("wholes")
+func readWholes(in inputs) (wholes, error) {
+	raw, err := in.Bytes("wholes")
 	if err != nil {
 		return nil, err
 	}

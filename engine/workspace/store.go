@@ -1,10 +1,12 @@
 package workspace
 
 import (
+	"raglab/axes"
 	"raglab/engine/pipeline"
 	"raglab/internal/param"
 	"raglab/internal/pg"
 	"raglab/internal/report"
+	"raglab/internal/report/html"
 	"raglab/spec"
 )
 
@@ -13,7 +15,12 @@ type catalog struct{ pipeline.Catalog }
 
 // Catalog is what kinds there are.
 func Catalog() spec.Catalog {
-	return catalog{pipeline.Catalog{Outputs: report.Describe()}}
+	return catalog{pipeline.Catalog{Outputs: axes.Describe(outputs())}}
+}
+
+// outputs are the kinds of output block: those of package report, and the page.
+func outputs() []axes.Kind[report.Output] {
+	return append(report.Outputs(), html.Kind())
 }
 
 // Kinds implements [spec.Catalog].

@@ -215,7 +215,7 @@ func (s *Session) output(opt *spec.Option) (report.Output, error) {
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	kind, _ := axes.Find(report.Outputs(), opt.Kind)
+	kind, _ := axes.Find(outputs(), opt.Kind)
 	o, err := kind.New(params, axes.Env{})
 	if err != nil {
 		if d := s.Experiment.ParamError(opt, err); d != nil {
@@ -232,16 +232,29 @@ func (s *Session) Report(ctx context.Context, out *engine.Outcomes) (*report.Rep
 		s.Log.Debug("no comparisons", "error", err)
 	}
 	memory := report.ParseMemory(raw)
+	s.Pipeline.Lost = s.lossMemory()
 	r, err := s.Pipeline.Report(ctx, s.Cache, out, memory)
 	if err != nil {
 		return nil, err
 	}
+	made, err := s.provenance(*r.Provenance)
+	if err != nil {
+		return nil, err
+	}
+	r.SetProvenance(made)
 	if b := memory.Encode(); b != nil && !s.ReadOnly {
 		if err := s.state.Replace("comparisons", b); err != nil {
 			s.Log.Debug("comparisons not kept", "error", err)
 		}
 	}
+	s.keepLosses()
 	return r, nil
+}
+
+// Details collects the rankings behind the report of an apply, see
+// [pipeline.Pipeline.Details].
+func (s *Session) Details(ctx context.Context, out *engine.Outcomes, r *report.Report) (*report.Details, error) {
+	return s.Pipeline.Details(ctx, s.Cache, out, r)
 }
 
 // Close releases models, memories and connections.

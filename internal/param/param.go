@@ -202,8 +202,8 @@ func parse(t reflect.Type, s string) (reflect.Value, error) {
 			v = reflect.Append(v, e)
 		}
 	case reflect.Map:
-		if t != reflect.TypeFor[map[string]string]() || s != "" {
-			return v, fmt.Errorf("a map must be map[string]string with an empty default")
+		if t != reflect.TypeFor[map[string]string]() && t != reflect.TypeFor[map[string]float64]() || s != "" {
+			return v, fmt.Errorf("a map must be one of strings or of numbers (float64) by string, with an empty default")
 		}
 	default:
 		return v, fmt.Errorf("type %s is not supported", t)
@@ -275,7 +275,7 @@ func (f Field) TypeName() string {
 		}
 		return "list of " + (Field{Type: f.Type.Elem()}).TypeName() + "s"
 	case reflect.Map:
-		return "map of strings"
+		return "map of " + (Field{Type: f.Type.Elem()}).TypeName() + "s"
 	default:
 		return f.Type.Kind().String()
 	}

@@ -53,7 +53,7 @@ func TestTables_spansAndAbstention(t *testing.T) {
 		t.Fatalf("%d tables, want the spans' and two for each abstain block", len(tables))
 	}
 	var text strings.Builder
-	if err := WriteText(&text, tables); err != nil {
+	if err := WriteText(&text, tables, Style{}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "abstention.txt", text.String())

@@ -46,24 +46,29 @@ type Interaction struct {
 	A string `json:"a"`
 	B string `json:"b"`
 	// Size is the largest difference, between two options of B, of what two options
-	// of A differ by; the four options are named.
+	// of A differ by, averaged over everything else that both are crossed with; the four
+	// options are named, so that the first of A is ahead of the second by Size more with
+	// the first of B than with the second. The test accounts for their being picked.
 	Size    float64     `json:"size"`
 	OptionA [2]string   `json:"option_a"`
 	OptionB [2]string   `json:"option_b"`
 	Tested  *Comparison `json:"comparison,omitempty"`
-	// Explained is the share of the rows' spread that the pair explains beyond the
-	// two axes themselves.
+	// Explained is the share of the spread of the rows of that grid that the pair
+	// explains beyond the two axes themselves: the sum of squares of the interaction.
 	Explained float64 `json:"explained"`
 }
 
-// TagEvidence is what the questions of one tag say.
+// TagEvidence is what the questions of one tag say. Tags are those that at least five
+// scored questions carry, and not all; rarer ones, and those beyond the twelve most frequent
+// of a prefix, stand together under the prefix, such as source:wiki:* for source:wiki:123.
 type TagEvidence struct {
 	Tag       string `json:"tag"`
 	Questions int    `json:"questions"`
 	// Means are the rows' means of the primary metric by the row's name, over the
 	// tag's scored questions.
 	Means map[string]*float64 `json:"means"`
-	// Best is the best row's name; Effects are those of the axes, on these questions.
+	// Best is the best row's name; Effects are those of the axes, on these questions,
+	// corrected over all axes and tags.
 	Best    string   `json:"best"`
 	Effects []Effect `json:"effects,omitempty"`
 }
@@ -78,32 +83,60 @@ type Reversal struct {
 	TagB   string  `json:"tag_b"` // where B is
 	AheadA float64 `json:"ahead_a"`
 	AheadB float64 `json:"ahead_b"`
-	// Verdict is that of the difference of the two differences.
+	// Verdict is that of the difference of the two differences, corrected over all axes
+	// and pairs of tags.
 	Verdict string `json:"verdict"`
 }
 
-// Recommendation is the cheapest row that the data cannot separate from the best.
+// Recommendation is the cheapest row that may be as good as the best: the 95 % interval
+// of its difference from the best holds 0. That is the stricter rule: a correction for
+// many comparisons, as in [Comparison.Verdict], would let more rows pass the more there are.
 type Recommendation struct {
 	Row  string `json:"configuration"`
 	Best string `json:"best"`
-	// Order is what cheap means: p95, ingest, index, usd, from the first to the last.
+	// Order is what cheap means: some of [CostNames], from the first to the last. Costs are
+	// the same when they are within 5 % of the least, and never told apart by less than
+	// 1 ms, 0.1 s, 10 kB and 0.000001 USD; between equals the next one decides, and at last
+	// the primary metric. An unmeasured one counts as the highest.
 	Order []string `json:"order"`
-	// Level are the rows that the data cannot separate from the best, cheapest first,
-	// the recommended one at their head.
+	// Level are the rows that may be as good as the best, that one included, cheapest
+	// first, so that the recommended one is at their head; each measurement once.
 	Level []string `json:"level"`
 	// Otherwise are whole sentences: what would have to be true for another row to
 	// be chosen.
 	Otherwise []string `json:"otherwise,omitempty"`
 }
 
-// Stages at which a question can be lost, in the order of the pipeline.
+// LossStages are those at which a question can be lost, in the order of the pipeline.
+// A question is lost when the primary metric gives it 0: nothing relevant stands
+// within the cut-off of the ranking that is scored. It has exactly one stage.
+//
+//   - corpus: none of its relevant documents is in the corpus.
+//   - chunker: no chunk is relevant: none holds enough of an answer span, or there is
+//     no chunk of a relevant document, or none with a judged name.
+//   - depth: some chunk is, and no search ranks one within its depth.
+//
+// For the others something relevant is ranked by a search. What becomes of it is seen
+// in three rankings, as long as they are: the best of the searches', the one before
+// reranking, and the one that is scored; in each it is within the cut-off, below it,
+// or not there. The stage is the last between two of them that made that worse:
+//
+//   - leg: fusing did, and a leg had ranked nothing relevant at all.
+//   - fusion: fusing did, although every leg had ranked something relevant.
+//   - reranker: reranking did: it pushed below the cut-off what stood within it, or
+//     dropped it from the list.
+//   - cutoff: none did: what the searches ranked below the cut-off stayed there.
+//
+// Rankings are cut and collapsed as the score does it, so that a document that one
+// chunk brings within the cut-off is within it.
 var LossStages = []string{"corpus", "chunker", "depth", "leg", "fusion", "reranker", "cutoff"}
 
-// Losses say where a row lost the questions that it did not solve within the
+// Losses say where a row lost the test questions that it did not solve within the
 // primary metric's cut-off.
 type Losses struct {
 	// Questions maps a lost question to its stage in [LossStages]; Counts counts them
-	// by stage, and ByTag by tag and stage.
+	// by stage, with every stage there, and ByTag by tag and stage, without zeros. A
+	// question counts under each of its tags.
 	Questions map[string]string         `json:"questions"`
 	Counts    map[string]int            `json:"counts"`
 	ByTag     map[string]map[string]int `json:"by_tag,omitempty"`
@@ -114,8 +147,10 @@ type Finding struct {
 	// Kind is axis, option, interaction, cost, tag or tuning.
 	Kind string `json:"kind"`
 	// Text is a whole sentence made from the numbers.
-	Text string  `json:"text"`
-	Axis string  `json:"axis,omitempty"`
+	Text string `json:"text"`
+	Axis string `json:"axis,omitempty"`
+	// Size is by how much it matters, in the primary metric. Costs follow
+	// the others: theirs is the largest of the differences as a share of the larger cost.
 	Size float64 `json:"size"`
 	// Interval and Verdict are those of the difference, where there is one.
 	Interval *Interval `json:"interval,omitempty"`
@@ -130,4 +165,8 @@ type Provenance struct {
 	Corpus string `json:"corpus,omitempty"`
 	// Assets are models, dictionaries and libraries with their versions.
 	Assets []string `json:"assets,omitempty"`
+	// Locks are the lock files that were obeyed, as name and SHA-256.
+	Locks []string `json:"locks,omitempty"`
+	// Unpinned are whole sentences: what was read that may be another thing tomorrow.
+	Unpinned []string `json:"unpinned,omitempty"`
 }

@@ -3,10 +3,14 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
-// Markdown returns the tables as Markdown.
+// Markdown returns the tables as GitHub's Markdown. What stands in them is text
+// alone: no markup comes from a label, a title or a document.
 func Markdown(tables []Table) string {
 	var b strings.Builder
 	for i, t := range tables {
@@ -19,14 +23,34 @@ func Markdown(tables []Table) string {
 }
 
 func (t Table) markdown(b *strings.Builder) {
-	fmt.Fprintf(b, "**%s**\n\n", t.Title)
+	fmt.Fprintf(b, "**%s**\n", escapeMarkdown(t.Title))
 	if t.Note != "" {
-		b.WriteString(t.Note + "\n\n")
+		b.WriteString("\n" + escapeMarkdown(t.Note) + "\n")
 	}
+	if len(t.Columns) > 0 {
+		b.WriteByte('\n')
+		t.markdownGrid(b)
+	}
+	if len(t.Items) > 0 {
+		b.WriteByte('\n')
+	}
+	for i, item := range t.Items {
+		mark := "-"
+		if t.Ordered {
+			mark = strconv.Itoa(i+1) + "."
+		}
+		b.WriteString(mark + " " + escapeMarkdown(item) + "\n")
+	}
+	if t.Foot != "" {
+		b.WriteString("\n" + escapeMarkdown(t.Foot) + "\n")
+	}
+}
+
+func (t Table) markdownGrid(b *strings.Builder) {
 	rule := make([]string, len(t.Columns))
 	head := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
-		head[i], rule[i] = c.Name, "---"
+		head[i], rule[i] = escapeMarkdown(c.Name), "---"
 		if c.Right {
 			rule[i] = "---:"
 		}
@@ -34,19 +58,62 @@ func (t Table) markdown(b *strings.Builder) {
 	markdownRow(b, head)
 	markdownRow(b, rule)
 	for _, row := range t.Rows {
-		markdownRow(b, row)
-	}
-	if t.Foot != "" {
-		b.WriteString("\n" + strings.ReplaceAll(t.Foot, "*", `\*`) + "\n")
+		cells := make([]string, len(row))
+		for i, c := range row {
+			cells[i] = escapeMarkdown(c)
+		}
+		markdownRow(b, cells)
 	}
 }
 
 func markdownRow(b *strings.Builder, cells []string) {
 	b.WriteByte('|')
 	for _, c := range cells {
-		b.WriteString(" " + strings.NewReplacer("|", `\|`, "\n", " ", "*", `\*`).Replace(c) + " |")
+		b.WriteString(" " + c + " |")
 	}
 	b.WriteByte('\n')
+}
+
+// escapeMarkdown makes a text stand for itself on a line of GitHub's Markdown:
+// nothing in it is markup, HTML, a link, an entity, the end of a cell or of the
+// line, or the beginning of a list. What cannot be taken for such stays as it is.
+func escapeMarkdown(s string) string {
+	text := []rune(printable(s))
+	at := func(i int) rune {
+		if i < 0 || i >= len(text) {
+			return ' '
+		}
+		return text[i]
+	}
+	var b strings.Builder
+	for i, c := range text {
+		switch {
+		case strings.ContainsRune("\\`|*[]", c),
+			c == '_' && !(wordy(at(i-1)) && wordy(at(i+1))),
+			c == '~' && at(i+1) == '~' || c == '~' && at(i-1) == '~',
+			i == 0 && strings.ContainsRune("#>=", c),
+			i == 0 && strings.ContainsRune("+-", c) && at(1) == ' ',
+			c == ':' && at(i+1) == '/' && at(i+2) == '/', c == '.' && i >= 3 && strings.EqualFold(string(text[i-3:i]), "www"), // addresses
+			(c == '.' || c == ')') && at(i+1) == ' ' && allDigits(text[:i]):
+			b.WriteRune('\\')
+			b.WriteRune(c)
+		case c == '<' && (unicode.IsLetter(at(i+1)) || strings.ContainsRune("/!?", at(i+1))):
+			b.WriteString("&lt;")
+		case c == '&' && (unicode.IsLetter(at(i+1)) || at(i+1) == '#'):
+			b.WriteString("&amp;")
+		case c == '@' && wordy(at(i+1)) && !wordy(at(i-1)): // a mention, which no backslash keeps from being one
+			b.WriteString("@<!-- -->")
+		default:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
+func wordy(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
+
+func allDigits(text []rune) bool {
+	return len(text) > 0 && !slices.ContainsFunc(text, func(c rune) bool { return c < '0' || c > '9' })
 }
 
 // MarkerError says that a file cannot take a marked block.

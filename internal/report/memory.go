@@ -8,56 +8,63 @@ import (
 	"math"
 )
 
-// Memory keeps the comparisons of one report for the next, each under a hash of
-// all that it was computed from: resampling is most of the work of an apply that
-// has nothing else to do. Nil remembers nothing. Not safe for concurrent use.
+// Memory keeps what one report found by resampling for the next, each thing under a
+// hash of all that it was computed from: resampling is most of the work of an apply
+// that has nothing else to do. Nil remembers nothing. Not safe for concurrent use.
 type Memory struct {
-	known, used map[string][]Comparison
+	known, used map[string]json.RawMessage
 	changed     bool
 }
 
-// comparisonVersion is raised when the same values may give other comparisons.
-const comparisonVersion = "comparisons 1"
+// memoryVersion is raised when the same values may give another result.
+const memoryVersion = "resampled 2"
 
 // ParseMemory reads what [Memory.Encode] wrote. What cannot be read is forgotten.
 func ParseMemory(b []byte) *Memory {
-	m := &Memory{known: map[string][]Comparison{}, used: map[string][]Comparison{}}
+	m := &Memory{known: map[string]json.RawMessage{}, used: map[string]json.RawMessage{}}
 	if len(b) > 0 && json.Unmarshal(b, &m.known) != nil {
-		m.known = map[string][]Comparison{}
+		m.known = map[string]json.RawMessage{}
 	}
 	return m
 }
 
-// Encode returns the comparisons that were asked for since the memory was read,
-// and nil when they were all known.
+// Encode returns what was asked for since the memory was read, and nil when all of
+// it was known.
 func (m *Memory) Encode() []byte {
 	if !m.changed {
 		return nil
 	}
 	b, err := json.Marshal(m.used)
 	if err != nil {
-		return nil // a number that JSON lacks: computed again next time
+		return nil // computed again next time
 	}
 	return b
 }
 
-// againstFirst is the function of that name, remembered.
-func (m *Memory) againstFirst(systems [][]float64) []Comparison {
+// remembered returns what compute returns, from memory if it is there. The name and
+// the systems are all that it depends on.
+func remembered[T any](m *Memory, name string, systems [][]float64, compute func() T) T {
 	if m == nil {
-		return againstFirst(systems)
+		return compute()
 	}
-	key := hashOf(systems)
-	found, ok := m.known[key]
-	if !ok || len(found) != len(systems)-1 {
-		found, m.changed = againstFirst(systems), true
+	var v T
+	key := hashOf(name, systems)
+	raw, ok := m.known[key]
+	if !ok || json.Unmarshal(raw, &v) != nil {
+		v = compute()
+		m.changed = true
+		var err error
+		if raw, err = json.Marshal(v); err != nil {
+			return v // a number that JSON lacks: computed again next time
+		}
 	}
-	m.used[key] = found
-	return found
+	m.known[key], m.used[key] = raw, raw
+	return v
 }
 
-func hashOf(systems [][]float64) string {
+func hashOf(name string, systems [][]float64) string {
 	hash := sha256.New()
-	hash.Write([]byte(comparisonVersion))
+	hash.Write([]byte(memoryVersion + "\x00" + name + "\x00"))
 	var buf []byte
 	for _, values := range systems {
 		buf = binary.LittleEndian.AppendUint64(buf[:0], uint64(len(values)))

@@ -2,16 +2,12 @@ package report
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 
 	"raglab/axes"
 	"raglab/internal/param"
@@ -28,11 +24,8 @@ type Output interface {
 
 // Outputs lists the kinds of output block.
 func Outputs() []axes.Kind[Output] {
-	return []axes.Kind[Output]{csvOutput(), jsonOutput(), markdownOutput()}
+	return []axes.Kind[Output]{csvOutput(), perQuestionOutput(), jsonOutput(), markdownOutput()}
 }
-
-// Describe returns the kinds as descriptions.
-func Describe() []axes.Described { return axes.Describe(Outputs()) }
 
 // Write brings an output's file up to date. It reports whether the file
 // changed; a file that already says so is not touched. The new file takes the
@@ -46,10 +39,15 @@ func Write(o Output, r *Report) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("render %s: %w", o.Path(), err)
 	}
+	return replaceOther(o.Path(), present, next)
+}
+
+// replaceOther replaces a file whose content changed, and reports whether it did.
+func replaceOther(path string, present, next []byte) (bool, error) {
 	if present != nil && bytes.Equal(present, next) {
 		return false, nil
 	}
-	return true, replace(o.Path(), next)
+	return true, replace(path, next)
 }
 
 func replace(path string, b []byte) (err error) {
@@ -90,107 +88,6 @@ type FileParams struct {
 	Path string `hcl:"path" path:"true" doc:"File to write; its folder is made."`
 }
 
-type csvFile struct{ FileParams }
-
-func csvOutput() axes.Kind[Output] {
-	return axes.Define(axes.Meta{
-		Name: "csv", Version: "1",
-		Summary: "One line for each configuration: options, metrics, latency, sizes and times.",
-		Doc:     "An unmeasured value is an empty field.",
-	}, func(p FileParams, _ axes.Env) (Output, error) { return csvFile{p}, nil })
-}
-
-func (o csvFile) Path() string { return o.FileParams.Path }
-
-func (o csvFile) Render(r *Report, _ []byte) ([]byte, error) {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	head := []string{"configuration"}
-	for _, f := range r.Factors {
-		head = append(head, f.Name)
-	}
-	head = append(append(head, r.Metrics...), "difference", "low", "high", "p", "latency_p50_ms", "latency_p95_ms", "index_bytes", "ingest_seconds", "inert", "key")
-	more := r.moreColumns()
-	for _, m := range more {
-		head = append(head, m.name)
-	}
-	_ = w.Write(head)
-	for i := range r.Configurations {
-		_ = w.Write(csvRow(r, &r.Configurations[i], more))
-	}
-	w.Flush()
-	return b.Bytes(), w.Error()
-}
-
-func csvRow(r *Report, c *Configuration, more []csvColumn) []string {
-	row := []string{c.Name}
-	for _, f := range r.Factors {
-		row = append(row, c.Options[f.Name])
-	}
-	for _, m := range r.Metrics {
-		row = append(row, plain(c.Metrics[m]))
-	}
-	if a := c.Against; a != nil {
-		row = append(row, plain(&a.Difference), plain(&a.Low), plain(&a.High), plain(&a.P))
-	} else {
-		row = append(row, "", "", "", "")
-	}
-	if c.Latency != nil {
-		row = append(row, plain(&c.Latency.P50), plain(&c.Latency.P95))
-	} else {
-		row = append(row, "", "")
-	}
-	size := ""
-	if c.IndexBytes != nil {
-		size = strconv.FormatInt(*c.IndexBytes, 10)
-	}
-	row = append(row, size, plain(c.IngestSeconds), strconv.FormatBool(len(c.Inert) > 0), c.Key)
-	for _, m := range more {
-		row = append(row, m.value(c))
-	}
-	return row
-}
-
-// csvColumn is a column that is there when some row has a value for it.
-type csvColumn struct {
-	name  string
-	value func(c *Configuration) string
-}
-
-func (r *Report) moreColumns() []csvColumn {
-	var columns []csvColumn
-	if slices.ContainsFunc(r.Configurations, func(c Configuration) bool { return c.HeapBytes != nil }) {
-		columns = append(columns, csvColumn{"heap_bytes", func(c *Configuration) string {
-			if c.HeapBytes == nil {
-				return ""
-			}
-			return strconv.FormatInt(*c.HeapBytes, 10)
-		}})
-	}
-	columns = append(columns, r.costColumns()...)
-	for _, k := range r.annCutoffs() {
-		column := func(suffix string, get func(*ANNRecall) *float64) csvColumn {
-			return csvColumn{fmt.Sprintf("ann_recall@%d%s", k, suffix), func(c *Configuration) string {
-				if a := c.annRecallAt(k); a != nil {
-					return plain(get(a))
-				}
-				return ""
-			}}
-		}
-		columns = append(columns,
-			column("", func(a *ANNRecall) *float64 { return &a.Mean }),
-			column("_p5", func(a *ANNRecall) *float64 { return &a.P5 }))
-	}
-	return columns
-}
-
-func plain(v *float64) string {
-	if v == nil {
-		return ""
-	}
-	return strconv.FormatFloat(*v, 'g', -1, 64)
-}
-
 type jsonFile struct{ FileParams }
 
 func jsonOutput() axes.Kind[Output] {
@@ -213,9 +110,9 @@ func (o jsonFile) Render(r *Report, _ []byte) ([]byte, error) {
 
 // MarkdownParams are the parameters of the Markdown output.
 type MarkdownParams struct {
-	Path   string   `hcl:"path" path:"true" doc:"File to write."`
-	Marker string   `hcl:"marker" default:"" doc:"Name of the two marker lines between which the tables go; without it the whole file is written."`
-	Tables []string `hcl:"tables" default:"" doc:"Which tables to write: best, worst, axes, spans, latency, ingest, cost, tuning, abstention, expected, full; none means all." example:"[\"best\", \"axes\"]"`
+	Path     string   `hcl:"path" path:"true" doc:"File to write."`
+	Marker   string   `hcl:"marker" default:"" doc:"Name of the two marker lines between which the tables go; without it the whole file is written."`
+	Sections []string `hcl:"sections" default:"" doc:"Which sections to write, always in this order: glance, recommended, mattered, best, worst, axes, tags, interactions, not_measured, spans, losses, latency, ingest, cost, tuning, golden, abstention, expected, limits, full; none means all." example:"[\"glance\", \"mattered\", \"best\", \"limits\"]"`
 }
 
 type markdownFile struct{ MarkdownParams }
@@ -223,14 +120,13 @@ type markdownFile struct{ MarkdownParams }
 func markdownOutput() axes.Kind[Output] {
 	return axes.Define(axes.Meta{
 		Name: "markdown", Version: "1",
-		Summary: "The tables in Markdown, in a file of their own or between two markers of a file.",
+		Summary: "Tables and findings in Markdown, in a file of their own or between two markers of a file.",
 		Doc: "With marker = \"NAME\" the file must hold the lines <!-- raglab:NAME --> and <!-- /raglab:NAME -->. " +
-			"What stands between them is replaced, and not a byte elsewhere.",
+			"What stands between them is replaced, and not a byte elsewhere. Sections that there is nothing to say in are left out. " +
+			"The order of sections, rows and columns does not depend on the results but where a table is ranked, so that a diff of two runs shows what changed.",
 	}, func(p MarkdownParams, _ axes.Env) (Output, error) {
-		for _, name := range p.Tables {
-			if !slices.Contains(TableNames, name) {
-				return nil, param.Errorf("tables", "%q is none of %s", name, strings.Join(TableNames, ", "))
-			}
+		if err := CheckSections(p.Sections); err != nil {
+			return nil, param.Errorf("sections", "%v", err)
 		}
 		return markdownFile{p}, nil
 	})
@@ -239,7 +135,7 @@ func markdownOutput() axes.Kind[Output] {
 func (o markdownFile) Path() string { return o.MarkdownParams.Path }
 
 func (o markdownFile) Render(r *Report, present []byte) ([]byte, error) {
-	text := Markdown(Pick(r.Tables(), o.Tables))
+	text := Markdown(Pick(r.Tables(), o.Sections))
 	if o.Marker != "" {
 		return Between(present, o.Marker, text)
 	}
@@ -247,5 +143,5 @@ func (o markdownFile) Render(r *Report, present []byte) ([]byte, error) {
 	if r.Title != "" {
 		title = r.Title
 	}
-	return []byte("# " + title + "\n\n" + text), nil
+	return []byte("# " + escapeMarkdown(title) + "\n\n" + text), nil
 }

@@ -24,8 +24,11 @@ type Report struct {
 	Primary   string    `json:"primary"`
 	Depth     int       `json:"depth"`
 	// WarmUp is how many questions were asked before latencies counted.
-	WarmUp         int             `json:"warm_up_questions"`
-	Factors        []Factor        `json:"factors"`
+	WarmUp  int      `json:"warm_up_questions"`
+	Factors []Factor `json:"factors"`
+	// Options say what the factors' labels stand for, NotCrossed what else there is.
+	Options        []OptionDetail  `json:"options,omitempty"`
+	NotCrossed     []NotCrossed    `json:"not_crossed,omitempty"`
 	Configurations []Configuration `json:"configurations"`
 	Effects        []Effect        `json:"effects"`
 	Tuning         []Tuning        `json:"tuning,omitempty"`
@@ -35,6 +38,8 @@ type Report struct {
 	Abstentions  []Abstention  `json:"abstention,omitempty"`
 	Ingest       []Ingest      `json:"ingest"`
 	Expectations []Expectation `json:"expectations,omitempty"`
+	// Gates are what the spec's gate blocks ask of the results.
+	Gates []GateRule `json:"gates,omitempty"`
 	// Golden are the judged questions.
 	Golden       []GoldenQuestion `json:"golden,omitempty"`
 	Ceiling      *Ceiling         `json:"ceiling,omitempty"`
@@ -47,6 +52,11 @@ type Report struct {
 	Mattered   []Finding   `json:"mattered,omitempty"`
 	Limits     []string    `json:"limits,omitempty"`
 	Provenance *Provenance `json:"provenance,omitempty"`
+	// Order are the ids of the questions that rows have values for, in the order in
+	// which they are resampled; [Report.Complete] fills it in if it is empty.
+	Order []string `json:"-"`
+	// CostOrder is what cheap means, see [Recommendation]; p95, ingest, index if empty.
+	CostOrder []string `json:"-"`
 	// Accounting says what became of every combination of the cross.
 	Accounting string `json:"accounting"`
 	// Notes are sentences that a reader must know, such as that results are
@@ -115,8 +125,8 @@ type Configuration struct {
 	Losses *Losses `json:"losses,omitempty"`
 	// Against compares the row with the best one by the primary metric.
 	Against *Comparison `json:"against_best,omitempty"`
-	// Values are the primary metric's values by question, in the order of the
-	// report's scored questions.
+	// Values are the primary metric's values in the order of the report's questions,
+	// [Report.Order], NaN where it is not measured; none for a row without a score.
 	Values []float64 `json:"-"`
 }
 
@@ -156,8 +166,9 @@ type Comparison struct {
 	// Low and High bound the 95 % bootstrap interval.
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
-	// P is of a paired randomisation test, corrected by Holm's method for all
-	// rows being looked at.
+	// P is of a paired randomisation test, corrected by Holm's method over the family
+	// that is shown together: all rows against the best, all axes, all pairs of axes.
+	// Where options were picked for being the best and the worst, that is accounted for.
 	P float64 `json:"p"`
 	// Detectable is the smallest true difference that so many questions would
 	// show in four cases of five, from how much the differences vary; left out
@@ -173,7 +184,8 @@ type Comparison struct {
 	Wins   int `json:"wins,omitempty"`
 	Ties   int `json:"ties,omitempty"`
 	Losses int `json:"losses,omitempty"`
-	// Decisive are the questions without which the difference has the other sign.
+	// Decisive are the questions without any one of which the difference would have
+	// the other sign or vanish.
 	Decisive []string `json:"decisive,omitempty"`
 }
 
@@ -189,7 +201,10 @@ type Effect struct {
 	Best       string      `json:"best"`
 	Worst      string      `json:"worst"`
 	Comparison *Comparison `json:"comparison,omitempty"`
-	// Explained is the share of the rows' spread that the axis explains.
+	// Explained is the share of the spread that the axis explains, of the rows that the
+	// options are averaged over: the sum of squares between its options over that of the
+	// rows' means. Null where it is unbalanced, there is one row for each option, or all
+	// score the same.
 	Explained *float64 `json:"explained,omitempty"`
 }
 

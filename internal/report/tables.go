@@ -5,19 +5,25 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"raglab/internal/stats"
 )
 
 // Table is a table ready to be shown.
 type Table struct {
-	// Name is one of [TableNames].
+	// Name is one of [Sections].
 	Name  string
 	Title string
 	// Note is a paragraph below the title, Foot one below the table.
 	Note, Foot string
-	Columns    []Column
-	Rows       [][]string
+	// Columns and Rows are empty where Items are shown, whole sentences, which are
+	// numbered if Ordered.
+	Columns []Column
+	Rows    [][]string
+	Items   []string
+	Ordered bool
+	// Plot is a mark for each row, nil for none, and Curve the values of a small plot
+	// beside the title; terminals draw them.
+	Plot  []*Mark
+	Curve []*float64
 }
 
 // Column is a column's head; numbers are set to the right.
@@ -31,10 +37,6 @@ const (
 	unmeasured    = "unmeasured"
 	notApplicable = "–"
 )
-
-// TableNames are the names of tables, in the order in which reports show them.
-// The names axes, tuning and abstention stand for several tables.
-var TableNames = []string{"best", "worst", "axes", "spans", "latency", "ingest", "cost", "tuning", "abstention", "expected", "full"}
 
 // Pick returns the tables with the given names, in their order; no names pick
 // all.
@@ -51,54 +53,75 @@ func Pick(tables []Table, names []string) []Table {
 	return picked
 }
 
-// Tables returns the report's tables: best, worst, axis by axis, spans, latency,
-// ingest cost, tuning, abstention, expectations, full.
+// Tables returns the report's sections that there is something to say in, in the
+// order of [Sections].
 func (r *Report) Tables() []Table {
 	ranked := r.Ranked()
-	var tables []Table
-	best := r.rows("best", "Best configurations", ranked[:min(5, len(ranked))])
-	best.Note = r.bestNote(ranked)
-	best.Foot = r.rowsFoot()
-	tables = append(tables, best)
-	if len(ranked) > 5 {
-		worst := slices.Clone(ranked[max(5, len(ranked)-3):])
-		slices.Reverse(worst)
-		t := r.rows("worst", "Worst configurations", worst)
-		t.Note = "A table that only shows winners is not evidence."
-		tables = append(tables, t)
+	tables := []Table{r.glanceTable(ranked)}
+	add := func(there bool, table func() Table) {
+		if there {
+			tables = append(tables, table())
+		}
 	}
+	add(r.Recommended != nil && len(r.Recommended.Otherwise) > 0, r.otherwiseTable)
+	add(len(r.Mattered) > 0, func() Table { return r.matteredTable(0) })
+	tables = append(tables, r.bestTable(ranked))
+	add(len(ranked) > bestRows, func() Table { return r.worstTable(ranked) })
 	for _, e := range r.Effects {
 		tables = append(tables, r.axisTable(e))
 	}
-	if len(r.Spans) > 0 {
-		tables = append(tables, r.spansTable())
-	}
-	if r.hasParts() {
-		tables = append(tables, r.latencyTable(ranked))
-	}
+	add(len(r.Tags) > 0 && len(ranked) > 0, func() Table { return r.tagsTable(ranked) })
+	add(len(r.Interactions) > 0, r.interactionsTable)
+	add(len(r.NotCrossed) > 0, r.notMeasuredTable)
+	add(len(r.Spans) > 0, r.spansTable)
+	tables = append(tables, r.lossTables(ranked)...)
+	add(r.hasParts(), func() Table { return r.latencyTable(ranked) })
 	tables = append(tables, r.ingestTable())
-	if r.costs() {
-		tables = append(tables, r.costTable(ranked))
-	}
+	add(r.costs(), func() Table { return r.costTable(ranked) })
 	for _, t := range r.Tuning {
 		tables = append(tables, r.tuningTable(t))
 	}
+	add(len(r.Golden) > 0, r.goldenTable)
 	tables = append(tables, r.abstentionTables(ranked)...)
-	if len(r.Expectations) > 0 {
-		tables = append(tables, r.expectationTable())
-	}
-	if len(ranked) > 8 {
-		full := make([]*Configuration, len(r.Configurations))
-		for i := range full {
-			full[i] = &r.Configurations[i]
-		}
-		t := r.rows("full", fmt.Sprintf("All %d configurations", len(full)), full)
-		t.Foot = r.accountingFoot()
-		tables = append(tables, t)
-	} else {
-		tables[0].Foot = strings.TrimSpace(tables[0].Foot + " " + r.accountingFoot())
-	}
+	add(len(r.Expectations) > 0, r.expectationTable)
+	add(len(r.Limits) > 0, r.limitsTable)
+	add(len(ranked) > fewRows, r.fullTable)
 	return tables
+}
+
+// bestRows and worstRows are how many rows the tables of that name have, and with
+// more than fewRows there is a table of all.
+const (
+	bestRows  = 5
+	worstRows = 3
+	fewRows   = 8
+)
+
+func (r *Report) bestTable(ranked []*Configuration) Table {
+	t := r.rows("best", "Best configurations", ranked[:min(bestRows, len(ranked))])
+	t.Note, t.Foot = r.bestNote(ranked), r.rowsFoot()
+	if len(ranked) <= fewRows {
+		t.Foot = strings.TrimSpace(t.Foot + " " + r.accountingFoot())
+	}
+	return t
+}
+
+func (r *Report) worstTable(ranked []*Configuration) Table {
+	worst := slices.Clone(ranked[max(bestRows, len(ranked)-worstRows):])
+	slices.Reverse(worst)
+	t := r.rows("worst", "Worst configurations", worst)
+	t.Note = "A table that only shows winners is not evidence."
+	return t
+}
+
+func (r *Report) fullTable() Table {
+	full := make([]*Configuration, len(r.Configurations))
+	for i := range full {
+		full[i] = &r.Configurations[i]
+	}
+	t := r.rows("full", fmt.Sprintf("All %d configurations", len(full)), full)
+	t.Foot = r.accountingFoot()
+	return t
 }
 
 func (r *Report) accountingFoot() string { return "Of the cross: " + r.Accounting + "." }
@@ -144,7 +167,17 @@ func (r *Report) rows(name, title string, rows []*Configuration) Table {
 		}
 		t.Rows = append(t.Rows, row)
 	}
+	t.Plot = r.rowMarks(rows)
 	return t
+}
+
+// rowMarks place the rows' means of the primary metric with their intervals.
+func (r *Report) rowMarks(rows []*Configuration) []*Mark {
+	values, bounds := make([]*float64, len(rows)), make([]*Interval, len(rows))
+	for i, c := range rows {
+		values[i], bounds[i] = c.Metrics[r.Primary], c.Intervals[r.Primary]
+	}
+	return plots(values, bounds)
 }
 
 // labels are a row's options of some axes; those that make no difference to it
@@ -175,30 +208,15 @@ func (r *Report) bestNote(ranked []*Configuration) string {
 	if len(ranked) == 0 {
 		return ""
 	}
-	level, told := 0, 0
-	var detectable []float64
-	seen := map[string]bool{ranked[0].Key: true}
-	for _, c := range ranked[1:] {
-		if c.Against == nil || seen[c.Key] {
-			continue
-		}
-		seen[c.Key] = true
-		detectable = append(detectable, c.Against.Detectable)
-		if c.Against.Tell {
-			told++
-		} else {
-			level++
-		}
-	}
+	told, compared, least := r.resolution()
 	note := fmt.Sprintf("By %s over %d test questions, %d chunks deep.", r.Primary, r.Questions.Scored, r.Depth)
 	if r.Questions.Excluded > 0 {
 		note += fmt.Sprintf(" Questions without a relevant document, left out: %d.", r.Questions.Excluded)
 	}
-	if level+told == 0 {
+	if compared == 0 {
 		return note
 	}
-	note += fmt.Sprintf(" The data can tell the best from %d of the %d other measurements (paired randomisation test, Holm-corrected, p < 0.05); from %d it cannot.", told, level+told, level)
-	least := stats.NearestRank(detectable, 50)
+	note += fmt.Sprintf(" The data can tell the best from %d of the %d other measurements (paired randomisation test, Holm-corrected, p < 0.05); from %d it cannot.", told, compared, compared-told)
 	if least < 0.005 {
 		return note // the rows hardly differ on any question: nothing to say of spread
 	}
@@ -212,14 +230,16 @@ func (r *Report) axisTable(e Effect) Table {
 		t.Columns = append(t.Columns, Column{"mean " + m, true})
 	}
 	t.Columns = append(t.Columns, Column{"best " + r.Primary, true}, Column{"p50 ms", true}, Column{"index MB", true})
+	var means []*float64
 	for _, o := range e.Options {
 		row := []string{o.Label, strconv.Itoa(o.Rows)}
 		for _, m := range r.Metrics {
 			row = append(row, score(o.Means[m]))
 		}
 		row = append(row, score(o.Best), millis(o.P50), number(o.Index, 1e6, 2))
-		t.Rows = append(t.Rows, row)
+		t.Rows, means = append(t.Rows, row), append(means, o.Means[r.Primary])
 	}
+	t.Plot = plots(means, make([]*Interval, len(means)))
 	if e.Unbalanced {
 		t.Foot = "The options are averaged over different choices of everything else: no choice is crossed with all of them."
 	}
@@ -277,9 +297,11 @@ func (r *Report) tuningTable(tu Tuning) Table {
 		t.Columns = append(t.Columns, Column{n, true})
 	}
 	t.Columns = append(t.Columns, Column{"dev mean " + r.Primary, true})
+	var means []*float64
 	for _, p := range tu.Points {
-		t.Rows = append(t.Rows, append(slices.Clone(p.Values), number(p.Mean, 1, 4)))
+		t.Rows, means = append(t.Rows, append(slices.Clone(p.Values), number(p.Mean, 1, 4))), append(means, p.Mean)
 	}
+	t.Curve = means
 	return t
 }
 

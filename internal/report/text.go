@@ -5,29 +5,87 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 )
 
-// WriteText writes tables for a terminal, columns aligned.
-func WriteText(w io.Writer, tables []Table) error {
-	out := bufio.NewWriter(w)
+// Style says what a terminal can show. The zero value is for a pipe: the
+// characters of the texts themselves, and no plots.
+type Style struct {
+	// ASCII turns the signs that raglab itself writes into ASCII. Labels and texts
+	// stay as they are.
+	ASCII bool
+	// Plots draws them beside tables.
+	Plots bool
+	// Width is where paragraphs are broken; 0 means 100 columns.
+	Width int
+}
+
+const (
+	paragraph = 100
+	plotWidth = 24
+)
+
+// ascii replaces the signs that reports are written with.
+var ascii = strings.NewReplacer(
+	"─", "-", "…", "..", "–", "-", "—", "-", "−", "-", "≈", "~", "≥", ">=", "≤", "<=", "×", "x", "•", "-", "→", "->",
+	"├", "|", "┤", "|", "●", "*", "·", ".",
+)
+
+// Apply returns a text as the style shows it.
+func (s Style) Apply(text string) string {
+	if s.ASCII {
+		return ascii.Replace(text)
+	}
+	return text
+}
+
+// WriteText writes tables in a style, columns aligned.
+func WriteText(w io.Writer, tables []Table, s Style) error {
+	if s.Width == 0 {
+		s.Width = paragraph
+	}
+	var b strings.Builder
 	for i, t := range tables {
 		if i > 0 {
-			out.WriteByte('\n')
+			b.WriteByte('\n')
 		}
-		t.text(out)
+		t.text(&b, s)
 	}
+	out := bufio.NewWriter(w)
+	out.WriteString(s.Apply(b.String()))
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("write tables: %w", err)
 	}
 	return nil
 }
 
-func (t Table) text(out *bufio.Writer) {
-	out.WriteString(t.Title + "\n")
-	if t.Note != "" {
-		out.WriteString(wrap(t.Note, 100) + "\n")
+func (t Table) text(out *strings.Builder, s Style) {
+	out.WriteString(printable(t.Title))
+	if s.Plots && len(t.Curve) > 2 {
+		out.WriteString("  " + Blocks(t.Curve, !s.ASCII))
 	}
+	out.WriteByte('\n')
+	if t.Note != "" {
+		out.WriteString(wrap(t.Note, s.Width) + "\n")
+	}
+	if len(t.Columns) > 0 {
+		t.grid(out, s)
+	}
+	for i, item := range t.Items {
+		mark := "•  "
+		if t.Ordered {
+			mark = fmt.Sprintf("%d. ", i+1)
+		}
+		indent := strings.Repeat(" ", Width(mark)+2)
+		out.WriteString("  " + mark + strings.ReplaceAll(wrap(item, s.Width-len(indent)), "\n", "\n"+indent) + "\n")
+	}
+	if t.Foot != "" {
+		out.WriteString(wrap(t.Foot, s.Width) + "\n")
+	}
+}
+
+// grid is the table itself.
+func (t Table) grid(out *strings.Builder, s Style) {
+	plots := s.Plots && len(t.Plot) == len(t.Rows)
 	widths := t.widths()
 	head := make([]string, len(t.Columns))
 	rule := make([]string, len(t.Columns))
@@ -35,51 +93,59 @@ func (t Table) text(out *bufio.Writer) {
 		head[i] = c.Name
 		rule[i] = strings.Repeat("─", widths[i])
 	}
-	t.line(out, head, widths)
-	t.line(out, rule, widths)
-	for _, row := range t.Rows {
-		t.line(out, row, widths)
+	t.line(out, head, widths, "")
+	t.line(out, rule, widths, "")
+	g := unicodeGlyphs
+	if s.ASCII {
+		g = asciiGlyphs
 	}
-	if t.Foot != "" {
-		out.WriteString(wrap(t.Foot, 100) + "\n")
+	for i, row := range t.Rows {
+		plot := ""
+		if plots && t.Plot[i] != nil {
+			plot = t.Plot[i].plot(plotWidth, g)
+		}
+		t.line(out, row, widths, plot)
 	}
 }
 
 func (t Table) widths() []int {
 	widths := make([]int, len(t.Columns))
 	for i, c := range t.Columns {
-		widths[i] = utf8.RuneCountInString(c.Name)
+		widths[i] = Width(c.Name)
 		for _, row := range t.Rows {
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+			widths[i] = max(widths[i], Width(printable(row[i])))
 		}
 	}
 	return widths
 }
 
-func (t Table) line(out *bufio.Writer, cells []string, widths []int) {
+func (t Table) line(out *strings.Builder, cells []string, widths []int, plot string) {
 	var b strings.Builder
 	for i, cell := range cells {
-		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+		cell = printable(cell)
 		b.WriteString("  ")
 		if t.Columns[i].Right {
-			b.WriteString(pad + cell)
+			b.WriteString(PadLeft(cell, widths[i]))
 		} else {
-			b.WriteString(cell + pad)
+			b.WriteString(PadRight(cell, widths[i]))
 		}
+	}
+	if plot != "" {
+		b.WriteString("  " + plot)
 	}
 	out.WriteString(strings.TrimRight(b.String(), " ") + "\n")
 }
 
-// wrap breaks a paragraph into lines of at most width characters where it has
+// wrap breaks a paragraph into lines of at most that many columns where it has
 // blanks.
-func wrap(s string, width int) string {
+func wrap(s string, columns int) string {
 	var b strings.Builder
 	n := 0
-	for i, word := range strings.Fields(s) {
-		size := utf8.RuneCountInString(word)
+	for i, word := range strings.Fields(printable(s)) {
+		size := Width(word)
 		switch {
 		case i == 0:
-		case n+1+size > width:
+		case n+1+size > columns:
 			b.WriteByte('\n')
 			n = 0
 		default:

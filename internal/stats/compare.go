@@ -29,6 +29,8 @@ type Comparison struct {
 	Adjusted   float64 // P after Holm's correction over the comparisons made together
 	// Wins counts the questions on which A has the higher value.
 	Wins, Ties, Losses int
+	// Wilcoxon is the p-value of the signed-rank test, NaN when nothing differs.
+	Wilcoxon float64
 	// Detectable is the smallest true difference that this many questions
 	// would show, see [SmallestDetectable].
 	Detectable float64
@@ -46,15 +48,22 @@ func Compare(systems [][]float64, o Options) []Comparison {
 	bootstrap := NewBootstrap(systems, o.Resamples, o.Seed)
 	signs := NewRandomisation(systems, o.Permutations, o.Seed)
 	var out []Comparison
-	var ps []float64
 	for a := range systems {
 		for b := a + 1; b < len(systems); b++ {
-			c := pair(systems[a], systems[b], o)
-			c.A, c.B = a, b
-			c.Low, c.High = bootstrap.Difference(a, b, o.Level)
-			c.P = signs.P(a, b)
-			out, ps = append(out, c), append(ps, c.P)
+			out = append(out, Comparison{A: a, B: b})
 		}
+	}
+	Parallel(len(out), func(i int) {
+		a, b := out[i].A, out[i].B
+		c := pair(systems[a], systems[b], o)
+		c.A, c.B = a, b
+		c.Low, c.High = bootstrap.Difference(a, b, o.Level)
+		c.P = signs.P(a, b)
+		out[i] = c
+	})
+	ps := make([]float64, len(out))
+	for i, c := range out {
+		ps[i] = c.P
 	}
 	for i, p := range Holm(ps) {
 		out[i].Adjusted = p
@@ -67,19 +76,42 @@ func pair(a, b []float64, o Options) Comparison {
 	c := Comparison{
 		Questions:  len(diffs),
 		Difference: Mean(diffs),
+		Wilcoxon:   Wilcoxon(diffs, o.Equal),
 		Detectable: SmallestDetectable(diffs, 1-o.Level, o.Power),
 	}
+	c.Wins, c.Ties, c.Losses = Count(diffs, o.Equal)
+	return c
+}
+
+// Count counts the differences above, within and below equal.
+func Count(diffs []float64, equal float64) (wins, ties, losses int) {
 	for _, d := range diffs {
 		switch {
-		case d > o.Equal:
-			c.Wins++
-		case d < -o.Equal:
-			c.Losses++
+		case d > equal:
+			wins++
+		case d < -equal:
+			losses++
 		default:
-			c.Ties++
+			ties++
 		}
 	}
-	return c
+	return wins, ties, losses
+}
+
+// Decisive returns the places of the differences without any one of which their
+// sum would have the other sign or vanish, in order.
+func Decisive(diffs []float64, equal float64) []int {
+	sum := Sum(diffs)
+	if math.Abs(sum) <= equal {
+		return nil
+	}
+	var out []int
+	for i, d := range diffs {
+		if without := sum - d; without*sum <= 0 || math.Abs(without) <= equal {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // Complete returns the rows without the columns in which any row is NaN.

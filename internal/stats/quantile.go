@@ -43,8 +43,64 @@ func Quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
 		return math.NaN()
 	}
-	at := q * float64(len(sorted)-1)
-	low := min(max(int(math.Floor(at)), 0), len(sorted)-1)
+	low, part := quantilePlace(len(sorted), q)
 	high := min(low+1, len(sorted)-1)
-	return sorted[low] + float64((at-float64(low))*(sorted[high]-sorted[low]))
+	return sorted[low] + float64(part*(sorted[high]-sorted[low]))
 }
+
+// quantilePlace is the place of the value below the quantile, and how far the
+// quantile is from it towards the next.
+func quantilePlace(n int, q float64) (low int, part float64) {
+	at := q * float64(n-1)
+	low = min(max(int(math.Floor(at)), 0), n-1)
+	return low, at - float64(low)
+}
+
+// quantileOf is [Quantile] of values in any order, none of them NaN, which it
+// reorders; it takes time in proportion to their number.
+func quantileOf(values []float64, q float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	low, part := quantilePlace(len(values), q)
+	sink(values, low)
+	v := values[low]
+	if low+1 == len(values) {
+		return v
+	}
+	return v + float64(part*(slices.Min(values[low+1:])-v))
+}
+
+// sink reorders the values so that the one at place k is that of the sorted values,
+// with none larger before it and none smaller behind (Hoare, Algorithm 65: FIND,
+// Communications of the ACM 4, 1961).
+func sink(values []float64, k int) {
+	for left, right := 0, len(values)-1; left < right; {
+		pivot := middle(values[left], values[(left+right)/2], values[right])
+		i, j := left, right
+		for i <= j {
+			for values[i] < pivot {
+				i++
+			}
+			for values[j] > pivot {
+				j--
+			}
+			if i <= j {
+				values[i], values[j] = values[j], values[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case k <= j:
+			right = j
+		case k >= i:
+			left = i
+		default:
+			return
+		}
+	}
+}
+
+// middle is the second largest of three.
+func middle(a, b, c float64) float64 { return max(min(a, b), min(max(a, b), c)) }

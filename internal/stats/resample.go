@@ -3,165 +3,60 @@ package stats
 import (
 	"fmt"
 	"math"
-	"math/bits"
-	"math/rand/v2"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 )
 
-// Stream numbers keep the draws of the two procedures apart under one seed.
-const (
-	bootstrapStream  = 0x626f6f7473747261
-	randomiseStream  = 0x7369676e666c6970
-	exactEnumeration = 16
-)
+// together is how many resamples are drawn before they are handed on: few enough
+// to stay in a core's cache, enough to be worth handing on.
+const together = 8
 
-// Bootstrap holds the means of several systems over the same resamples of the
-// questions. Because every system is measured on the same resample, the
-// difference of two columns is the paired bootstrap of their difference.
-type Bootstrap struct {
-	means [][]float64 // system × resample
-}
-
-// NewBootstrap draws questions with replacement, as many as there are, the given
-// number of times, and takes each system's mean over them. The rows are the
-// systems' values for the same questions in the same order, all measured.
-func NewBootstrap(systems [][]float64, resamples int, seed uint64) *Bootstrap {
-	n := mustBeComplete(systems)
-	rng := rand.NewPCG(seed, bootstrapStream)
-	b := &Bootstrap{means: matrix(len(systems), resamples)}
-	counts, weights := make([]uint32, n), make([]float64, n)
-	for r := range resamples {
-		drawCounts(rng, counts)
-		for i, c := range counts {
-			weights[i] = float64(c)
-			counts[i] = 0
-		}
-		for s, values := range systems {
-			b.means[s][r] = dot(weights, values) / float64(n)
-		}
+// weighed returns, for each system and resample, the sum of the system's values
+// times the weights of the resample. Weights are drawn in order by one goroutine and
+// added up by others; each sum has an order of its own that depends on nothing but
+// the number of questions, so that the result is the same for any number of cores.
+func weighed(systems [][]float64, resamples int, draw func(weights []float64)) [][]float64 {
+	sums := matrix(len(systems), resamples)
+	workers := max(1, min(runtime.GOMAXPROCS(0), resamples/together))
+	free, full := make(chan batch, 2*workers), make(chan batch, 2*workers)
+	for range 2 * workers {
+		free <- batch{weights: matrix(together, len(systems[0]))}
 	}
-	return b
-}
-
-// Mean returns the percentile interval of a system's mean at a confidence
-// level such as 0.95.
-func (b *Bootstrap) Mean(system int, level float64) (low, high float64) {
-	return interval(slices.Clone(b.means[system]), level)
-}
-
-// Difference returns the percentile interval of the paired difference of means,
-// a minus b, at a confidence level (Efron and Tibshirani, An Introduction to the
-// Bootstrap, 1993, ch. 13).
-func (b *Bootstrap) Difference(a, other int, level float64) (low, high float64) {
-	return interval(differences(b.means[a], b.means[other]), level)
-}
-
-func interval(means []float64, level float64) (low, high float64) {
-	slices.Sort(means)
-	tail := (1 - level) / 2
-	return Quantile(means, tail), Quantile(means, 1-tail)
-}
-
-// Randomisation holds the sums of several systems' values under the same
-// random signs, one sign for each question and permutation.
-type Randomisation struct {
-	systems [][]float64
-	sums    [][]float64 // system × permutation
-}
-
-// NewRandomisation draws the signs. The rows are as for [NewBootstrap].
-func NewRandomisation(systems [][]float64, permutations int, seed uint64) *Randomisation {
-	n := mustBeComplete(systems)
-	rng := rand.NewPCG(seed, randomiseStream)
-	t := &Randomisation{systems: systems, sums: matrix(len(systems), permutations)}
-	signs := make([]float64, n)
-	for p := range permutations {
-		drawSigns(rng, signs)
-		for s, values := range systems {
-			t.sums[s][p] = dot(signs, values)
-		}
-	}
-	return t
-}
-
-// P returns the two-sided p-value of the hypothesis that a and b differ by
-// chance alone: how often randomly swapping the two systems' values, question by
-// question, gives a mean difference at least as large as the one seen. The
-// observed arrangement counts as one of the permutations, so that p is never 0
-// (Smucker, Allan and Carterette, CIKM 2007; Phipson and Smyth, 2010). Where few
-// questions differ all arrangements are counted and the value is exact.
-func (t *Randomisation) P(a, b int) float64 {
-	diffs := nonzero(differences(t.systems[a], t.systems[b]))
-	permutations := len(t.sums[a])
-	if len(diffs) <= exactEnumeration && 1<<len(diffs) <= permutations+1 {
-		return exactP(diffs)
-	}
-	observed := math.Abs(Sum(diffs))
-	// Sums that are equal on paper may differ in their last digits.
-	slack := 1e-12 * (absoluteSum(t.systems[a]) + absoluteSum(t.systems[b]))
-	asLarge := 1
-	for p, x := range t.sums[a] {
-		if math.Abs(x-t.sums[b][p]) >= observed-slack {
-			asLarge++
-		}
-	}
-	return float64(asLarge) / float64(permutations+1)
-}
-
-// exactP goes through all sign patterns.
-func exactP(diffs []float64) float64 {
-	observed := math.Abs(Sum(diffs))
-	slack := 1e-12 * absoluteSum(diffs)
-	asLarge, signed := 0, make([]float64, len(diffs))
-	for pattern := range 1 << len(diffs) {
-		for i, d := range diffs {
-			if pattern>>i&1 == 1 {
-				d = -d
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for b := range full {
+				b.weigh(systems, sums)
+				free <- b
 			}
-			signed[i] = d
-		}
-		if math.Abs(Sum(signed)) >= observed-slack {
-			asLarge++
-		}
+		})
 	}
-	return float64(asLarge) / float64(int(1)<<len(diffs))
+	for first := 0; first < resamples; first += together {
+		b := <-free
+		b.first, b.n = first, min(together, resamples-first)
+		for i := range b.n {
+			draw(b.weights[i])
+		}
+		full <- b
+	}
+	close(full)
+	wg.Wait()
+	return sums
 }
 
-// drawCounts draws len(counts) indices with replacement and counts each.
-func drawCounts(rng *rand.PCG, counts []uint32) {
-	n := uint64(len(counts))
-	for i := uint64(0); i < n; i += 2 {
-		first, second := twoBelow(rng, n)
-		counts[first]++
-		if i+1 < n {
-			counts[second]++
-		}
-	}
+// batch is a number of resamples in a row.
+type batch struct {
+	first, n int
+	weights  [][]float64
 }
 
-// twoBelow draws two independent uniform numbers below n, at most 2³², from one
-// 64-bit draw, by the multiplication of Lemire (ACM TOMACS 29, 2019), rejecting
-// what would favour some numbers.
-func twoBelow(rng *rand.PCG, n uint64) (first, second uint64) {
-	floor := (1 << 32) % n
-	for {
-		x := rng.Uint64()
-		a, b := (x>>32)*n, (x&math.MaxUint32)*n
-		if a&math.MaxUint32 >= floor && b&math.MaxUint32 >= floor {
-			return a >> 32, b >> 32
+func (b batch) weigh(systems, sums [][]float64) {
+	for s, values := range systems {
+		for i, weights := range b.weights[:b.n] {
+			sums[s][b.first+i] = dot(weights, values)
 		}
-	}
-}
-
-// drawSigns fills signs with 1 and -1.
-func drawSigns(rng *rand.PCG, signs []float64) {
-	var pool uint64
-	for i := range signs {
-		if i%64 == 0 {
-			pool = rng.Uint64()
-		}
-		signs[i] = float64(int64(pool&1)*2 - 1)
-		pool = bits.RotateLeft64(pool, -1)
 	}
 }
 
@@ -182,16 +77,31 @@ func dot(x, y []float64) float64 {
 	return (a + b) + (c + d)
 }
 
+// Parallel calls fn for each number below n, on all cores, and returns when all
+// calls have. The calls must not mind each other.
+func Parallel(n int, fn func(i int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				fn(i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
 func differences(a, b []float64) []float64 {
 	out := make([]float64, len(a))
 	for i := range a {
 		out[i] = a[i] - b[i]
 	}
 	return out
-}
-
-func nonzero(xs []float64) []float64 {
-	return slices.DeleteFunc(xs, func(x float64) bool { return x == 0 })
 }
 
 func absoluteSum(xs []float64) float64 {

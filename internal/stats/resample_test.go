@@ -2,9 +2,12 @@ package stats_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
+	"runtime"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -98,6 +101,117 @@ func TestRandomisation_exactForFewDifferences(t *testing.T) {
 		if got := stats.NewRandomisation(against(diffs[:]), 10_000, 1).P(0, 1); got != want {
 			t.Errorf("%v: got %v, want %v", diffs, got, want)
 		}
+	}
+}
+
+// The best of ten equal systems against the worst of them must not be called
+// different more often than two of them.
+func TestRange_levelIsKeptForPickedExtremes(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(2, 1))
+	const trials = 500
+	all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
+	rejected, naive := 0, 0
+	for trial := range trials {
+		systems := make([][]float64, len(all))
+		for s := range systems {
+			for range 30 {
+				systems[s] = append(systems[s], rng.NormFloat64())
+			}
+		}
+		signs := stats.NewRandomisation(systems, 199, uint64(trial))
+		if signs.Range(all) <= 0.05 {
+			rejected++
+		}
+		best, worst := extremes(systems)
+		if signs.P(best, worst) <= 0.05 {
+			naive++
+		}
+	}
+	if rejected > 42 || rejected < 10 || naive < 150 { // 3.5 standard deviations about 25
+		t.Errorf("rejected %d of %d, and %d when the extremes are tested as if not picked", rejected, trials, naive)
+	}
+}
+
+func extremes(systems [][]float64) (best, worst int) {
+	for s := range systems {
+		if stats.Mean(systems[s]) > stats.Mean(systems[best]) {
+			best = s
+		}
+		if stats.Mean(systems[s]) < stats.Mean(systems[worst]) {
+			worst = s
+		}
+	}
+	return best, worst
+}
+
+// The sampled p must be near the exact one, which is taken below 20 questions.
+func TestRandomisation_sampledIsNearExact(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(8, 1))
+	systems := make([][]float64, 3)
+	for s := range systems {
+		for range 19 {
+			systems[s] = append(systems[s], rng.NormFloat64()+0.4*float64(s))
+		}
+	}
+	all := []int{0, 1, 2}
+	exact := stats.NewRandomisation(systems, 10, 1).Range(all)
+	// A twentieth question that differs by nothing to speak of takes the exact way away.
+	for s := range systems {
+		systems[s] = append(systems[s], 1e-9*float64(s))
+	}
+	sampled := stats.NewRandomisation(systems, 40_000, 1).Range(all)
+	if exact == sampled || math.Abs(exact-sampled) > 0.01 || exact > 0.9 {
+		t.Errorf("exact %v, sampled %v", exact, sampled)
+	}
+	if a, b := stats.NewRandomisation(systems, 500, 1).Range([]int{0, 2}), stats.NewRandomisation(systems, 500, 1).P(2, 0); a != b {
+		t.Errorf("the range of two is %v, their difference %v", a, b)
+	}
+}
+
+// What one core makes is what many make, and what was made when this was written.
+func TestResampling_coresChangeNothing(t *testing.T) {
+	systems := made(5, 203)
+	want := stats.Compare(systems, stats.DefaultOptions())
+	before := runtime.GOMAXPROCS(1)
+	one := stats.Compare(systems, stats.DefaultOptions())
+	runtime.GOMAXPROCS(5)
+	five := stats.Compare(systems, stats.DefaultOptions())
+	runtime.GOMAXPROCS(before)
+	if !slices.Equal(want, one) || !slices.Equal(want, five) {
+		t.Errorf("the result depends on the number of cores:\n%+v\n%+v\n%+v", want, one, five)
+	}
+	if got := fmt.Sprint(want[3].Low, want[3].High, want[3].P); got != "-0.05828999987488979 0.0348352310665914 0.6311368863113689" {
+		t.Errorf("the draws are not those of old: %s", got)
+	}
+}
+
+// The order of the questions decides which are drawn together, and nothing else.
+func TestCompare_orderOfQuestionsIsNoise(t *testing.T) {
+	t.Parallel()
+	systems := made(2, 200)
+	o := stats.DefaultOptions()
+	there := stats.Compare(systems, o)[0]
+	for s := range systems {
+		slices.Reverse(systems[s])
+	}
+	back := stats.Compare(systems, o)[0]
+	near(t, "difference", back.Difference, there.Difference, 1e-15)
+	near(t, "Wilcoxon", back.Wilcoxon, there.Wilcoxon, 1e-12)
+	near(t, "p", back.P, there.P, 0.03)
+	near(t, "low", back.Low, there.Low, 0.003)
+	near(t, "high", back.High, there.High, 0.003)
+}
+
+func TestContrast_isTheDifferenceOfDifferences(t *testing.T) {
+	t.Parallel()
+	systems := made(4, 80)
+	boot := stats.NewBootstrap(systems, 500, 1)
+	low, high := boot.Contrast(map[int]float64{1: 1, 3: -1}, 0.9)
+	wantLow, wantHigh := boot.Difference(1, 3, 0.9)
+	if low != wantLow || high != wantHigh {
+		t.Errorf("%v…%v, want %v…%v", low, high, wantLow, wantHigh)
 	}
 }
 
@@ -196,27 +310,49 @@ func readJSON(t *testing.T, path string, into any) {
 	}
 }
 
-// All pairs of 12 systems over 10,000 questions, 1,000 resamples.
-func BenchmarkBootstrap(b *testing.B) {
-	systems := made(12, 10_000)
-	for b.Loop() {
-		boot := stats.NewBootstrap(systems, 1000, 1)
-		for i := range systems {
-			for j := range i {
-				boot.Difference(i, j, 0.95)
+// sizes are those that reports must be quick at: 10,000 resamples, all pairs.
+var sizes = []struct{ systems, questions int }{{12, 10_000}, {180, 500}}
+
+func benchmarkPairs(b *testing.B, run func(systems [][]float64) func(i, j int)) {
+	for _, size := range sizes {
+		b.Run(fmt.Sprintf("%dx%d", size.systems, size.questions), func(b *testing.B) {
+			systems := made(size.systems, size.questions)
+			for b.Loop() {
+				pair := run(systems)
+				for i := range systems {
+					for j := range i {
+						pair(i, j)
+					}
+				}
 			}
-		}
+		})
 	}
 }
 
-func BenchmarkRandomisation(b *testing.B) {
-	systems := made(12, 10_000)
-	for b.Loop() {
-		signs := stats.NewRandomisation(systems, 1000, 1)
+func BenchmarkBootstrap(b *testing.B) {
+	benchmarkPairs(b, func(systems [][]float64) func(i, j int) {
+		boot := stats.NewBootstrap(systems, 10_000, 1)
 		for i := range systems {
-			for j := range i {
-				signs.P(i, j)
-			}
+			boot.Mean(i, 0.95)
 		}
+		return func(i, j int) { boot.Difference(i, j, 0.95) }
+	})
+}
+
+func BenchmarkRandomisation(b *testing.B) {
+	benchmarkPairs(b, func(systems [][]float64) func(i, j int) {
+		signs := stats.NewRandomisation(systems, 10_000, 1)
+		return func(i, j int) { signs.P(i, j) }
+	})
+}
+
+func BenchmarkCompare(b *testing.B) {
+	for _, size := range sizes {
+		b.Run(fmt.Sprintf("%dx%d", size.systems, size.questions), func(b *testing.B) {
+			systems := made(size.systems, size.questions)
+			for b.Loop() {
+				stats.Compare(systems, stats.DefaultOptions())
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package stats_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/big"
 	"os"
@@ -27,6 +28,12 @@ type peers struct {
 	NearestRank        []float64 `json:"nearest_rank_many"`
 	Linear             []float64 `json:"linear_many"`
 	SmallestDetectable float64   `json:"smallest_detectable_many"`
+	Nineteen           []float64
+	ExactPNineteen     float64 `json:"exact_p_nineteen"`
+	Wilcoxon           []struct {
+		Diffs []float64
+		P     float64
+	}
 }
 
 func readPeers(t *testing.T) peers {
@@ -75,10 +82,73 @@ func TestPeers_resampling(t *testing.T) {
 	t.Parallel()
 	p := readPeers(t)
 	near(t, "exact p", stats.NewRandomisation(against(p.Few), 1000, 1).P(0, 1), p.ExactPFew, 1e-15)
+	near(t, "exact p of 19", stats.NewRandomisation(against(p.Nineteen), 1000, 1).P(0, 1), p.ExactPNineteen, 1e-15)
 	near(t, "p", stats.NewRandomisation(against(p.Many), 50_000, 1).P(0, 1), p.PMany, 0.003)
 	low, high := stats.NewBootstrap(against(p.Many), 50_000, 1).Difference(0, 1, 0.95)
 	near(t, "low", low, p.Bootstrap[0], 0.002)
 	near(t, "high", high, p.Bootstrap[1], 0.002)
+}
+
+// The cases have ties and zeros or not, in sizes for the exact and the normal value.
+func TestPeers_wilcoxon(t *testing.T) {
+	t.Parallel()
+	cases := readPeers(t).Wilcoxon
+	if len(cases) < 15 {
+		t.Fatalf("%d cases", len(cases))
+	}
+	for _, c := range cases {
+		near(t, fmt.Sprintf("p of %d differences", len(c.Diffs)), stats.Wilcoxon(c.Diffs, 1e-12), c.P, 1e-12)
+	}
+}
+
+func TestWilcoxon_properties(t *testing.T) {
+	t.Parallel()
+	if p := stats.Wilcoxon([]float64{0, 1e-15}, 1e-12); !math.IsNaN(p) {
+		t.Errorf("nothing differs: %v", p)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		diffs := rapid.SliceOfN(rapid.SampledFrom([]float64{-1, -0.5, -0.25, 0, 0.25, 0.5, 0.75, 1}), 1, 60).Draw(t, "differences")
+		p := stats.Wilcoxon(diffs, 1e-12)
+		mirrored := make([]float64, len(diffs))
+		for i, d := range diffs {
+			mirrored[len(diffs)-1-i] = -d
+		}
+		if q := stats.Wilcoxon(mirrored, 1e-12); q != p && !(math.IsNaN(p) && math.IsNaN(q)) {
+			t.Fatalf("%v, turned round %v", p, q)
+		}
+		if p <= 0 || p > 1 {
+			t.Fatal(p)
+		}
+	})
+}
+
+func TestDecisive(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		diffs []float64
+		want  []int
+	}{
+		{[]float64{1, 0, 0}, []int{0}},
+		{[]float64{0.5, 0.5}, nil},
+		{[]float64{0, 0}, nil},
+		{[]float64{1, -0.5, -0.25}, []int{0}},
+		{[]float64{-1, 0.9, -0.2, 0}, []int{0}},
+		{[]float64{0.3, 0.3, -0.5}, []int{0, 1}},
+		{[]float64{0.1, 0.2, -0.3}, nil},
+	} {
+		if got := stats.Decisive(c.diffs, 1e-12); !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.diffs, got, c.want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		diffs := rapid.SliceOfN(rapid.Float64Range(-1, 1), 1, 20).Draw(t, "differences")
+		sum := stats.Sum(diffs)
+		for _, i := range stats.Decisive(diffs, 1e-12) {
+			if rest := stats.Sum(slices.Delete(slices.Clone(diffs), i, i+1)); math.Abs(rest) > 1e-9 && rest*sum > 0 {
+				t.Fatalf("without %v of %v: %v", diffs[i], diffs, rest)
+			}
+		}
+	})
 }
 
 func TestSum_losesNoDigits(t *testing.T) {
