@@ -35,8 +35,9 @@ type explorerData struct {
 	// First are the rows that are chosen at first: the best, and the next that is
 	// another measurement.
 	First []int `json:"first"`
-	// Details are [report.Details] as JSON, packed by gzip; null without.
-	Details []byte `json:"details"`
+	// Packed tells that rankings stand behind the scripts: [report.Details] as JSON,
+	// packed by gzip, in base64.
+	Packed bool `json:"packed"`
 }
 
 type explorerQuestion struct {
@@ -75,14 +76,12 @@ func explorer(in Input) (part, error) {
 		data.Measurements = append(data.Measurements, at)
 	}
 	view := explorerView{Primary: r.Primary}
-	if in.Details != nil {
-		view.Rankings, view.Notes = true, in.Details.Notes
-		var err error
-		if data.Details, err = pack(in.Details); err != nil {
-			return part{}, err
-		}
+	if in.Details == nil {
+		return part{view: view, data: data}, nil
 	}
-	return part{view: view, data: data}, nil
+	view.Rankings, view.Notes, data.Packed = true, in.Details.Notes, true
+	packed, err := pack(in.Details)
+	return part{view: view, data: data, later: packed}, err
 }
 
 // explorerQuestions are all questions of the set, those without a value after the

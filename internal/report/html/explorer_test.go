@@ -15,9 +15,9 @@ import (
 // dataOf is what the script of a section is given.
 func dataOf(t *testing.T, file []byte, id string, into any) {
 	t.Helper()
-	found := regexp.MustCompile(`(?s)id="data-` + id + `">(.*?)</script>`).FindSubmatch(file)
+	found := regexp.MustCompile(`(?s)id="` + id + `">(.*?)</script>`).FindSubmatch(file)
 	if found == nil {
-		t.Fatalf("the section %s has no data", id)
+		t.Fatalf("there is no element %s", id)
 	}
 	if err := json.Unmarshal(found[1], into); err != nil {
 		t.Fatal(err)
@@ -33,9 +33,15 @@ func TestExplorer_data(t *testing.T) {
 		Values       [][]*float64
 		Losses       [][]int
 		First        []int
-		Details      []byte
+		Packed       bool
 	}
-	dataOf(t, pageOf(t, in), "explorer", &got)
+	file := pageOf(t, in)
+	dataOf(t, file, "data-explorer", &got)
+	if !got.Packed {
+		t.Error("the page says that it has no rankings")
+	}
+	var packed []byte
+	dataOf(t, file, "later-explorer", &packed)
 	if v := got.Values[1]; len(v) != 4 || *v[1] != 1 || v[3] != nil {
 		t.Errorf("values %v", v)
 	}
@@ -46,7 +52,7 @@ func TestExplorer_data(t *testing.T) {
 	if want := []int{2, 0}; !reflect.DeepEqual(got.First, want) {
 		t.Errorf("first rows %v, want %v", got.First, want)
 	}
-	r, err := gzip.NewReader(bytes.NewReader(got.Details))
+	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +77,8 @@ func TestExplorer_inertRowsShareValues(t *testing.T) {
 		Rows         []struct{ Measurement int }
 	}
 	file := pageOf(t, in)
-	dataOf(t, file, "explorer", &explorer)
-	dataOf(t, file, "decisions", &decisions)
+	dataOf(t, file, "data-explorer", &explorer)
+	dataOf(t, file, "data-decisions", &decisions)
 	if want := []int{0, 1, 0, 2}; !reflect.DeepEqual(explorer.Measurements, want) || len(explorer.Values) != 3 {
 		t.Errorf("measurements %v, %d lists of values", explorer.Measurements, len(explorer.Values))
 	}
@@ -86,7 +92,7 @@ func TestExplorer_withoutRankings(t *testing.T) {
 	in := madeSmall()
 	in.Details = nil
 	file := string(pageOf(t, in))
-	if !strings.Contains(file, `"details":null`) || !strings.Contains(file, "written without rankings") || strings.Contains(file, "Dnipro") {
+	if !strings.Contains(file, `"packed":false`) || !strings.Contains(file, "written without rankings") || strings.Contains(file, "Dnipro") || strings.Contains(file, `id="later-`) {
 		t.Error("the page does not say that it has no rankings, or has their texts")
 	}
 }

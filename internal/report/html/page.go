@@ -40,6 +40,9 @@ type part struct {
 	view any
 	// data is what its script gets by raglab.data(id), as JSON; nil is none.
 	data any
+	// later is what its script gets by raglab.later(id), once the page is whole: what is
+	// large and not needed at once, so that the page answers before it is read.
+	later any
 }
 
 // shown is a section as the page's template gets it.
@@ -47,6 +50,7 @@ type shown struct {
 	ID, Title string
 	Body      template.HTML
 	Data      template.HTML
+	Later     template.HTML
 }
 
 // page is what the page's template gets. Script and Style are whole elements: the
@@ -80,7 +84,7 @@ func Page(in Input) ([]byte, error) {
 		p.Sections = append(p.Sections, show)
 		styles, scripts = append(styles, s.id), append(scripts, s.id)
 	}
-	style, script := join(styles, ".css"), join(scripts, ".js")
+	style, script := join(styles, ".css"), join(append(scripts, "ready"), ".js")
 	p.Style = template.HTML("<style>" + style + "</style>")
 	p.Script = template.HTML("<script>" + script + "</script>")
 	p.Policy = policy(style, script)
@@ -102,7 +106,12 @@ func (s section) render(made part) (shown, error) {
 	}
 	show := shown{ID: s.id, Title: s.title, Body: template.HTML(body)}
 	if made.data != nil {
-		show.Data, err = dataElement(s.id, made.data)
+		if show.Data, err = dataElement("data-"+s.id, made.data); err != nil {
+			return shown{}, err
+		}
+	}
+	if made.later != nil {
+		show.Later, err = dataElement("later-"+s.id, made.later)
 	}
 	return show, err
 }
@@ -114,7 +123,7 @@ func dataElement(id string, data any) (template.HTML, error) {
 	if err != nil {
 		return "", fmt.Errorf("encode data: %w", err)
 	}
-	return template.HTML(`<script type="application/json" id="data-` + template.HTMLEscapeString(id) + `">` + string(b) + "</script>"), nil
+	return template.HTML(`<script type="application/json" id="` + template.HTMLEscapeString(id) + `">` + string(b) + "</script>"), nil
 }
 
 // execute fills the template of a name. Every template sees those of shared.tmpl.

@@ -7,6 +7,15 @@ const raglab = {
     return JSON.parse(document.getElementById('data-' + id).textContent);
   },
 
+  // later returns a promise of what stands behind the scripts for a section, which may
+  // still be on its way.
+  async later(id) {
+    if (document.readyState === 'loading') {
+      await new Promise((done) => document.addEventListener('DOMContentLoaded', done, { once: true }));
+    }
+    return JSON.parse(document.getElementById('later-' + id).textContent);
+  },
+
   // el makes an element. Attributes are set as such, children are elements or
   // texts; no text is ever read as markup.
   el(name, attributes, ...children) {

@@ -27,8 +27,8 @@
   // unpack reads the rankings.
   let unpacking = null;
   function unpack() {
-    unpacking ??= data.details == null ? Promise.resolve(null) : (async () => {
-      const text = atob(data.details);
+    unpacking ??= !data.packed ? Promise.resolve(null) : (async () => {
+      const text = atob(await raglab.later('explorer'));
       const bytes = new Uint8Array(text.length);
       for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
       const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
