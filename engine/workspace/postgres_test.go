@@ -273,12 +273,13 @@ func TestDatabase_schemaDroppedMeanwhile(t *testing.T) {
 	if err := first.Await(t.Context()); !errors.Is(err, pg.ErrNoTable) {
 		t.Errorf("%v", err)
 	}
+	// Whoever looks after another made the schema again may go on with what there was.
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
 			db, err := runner.Connect(t.Context())
-			if err != nil || db == first {
-				t.Errorf("%v; the same as before: %v", err, db == first)
+			if err != nil {
+				t.Error(err)
 			} else if _, _, err := db.Build(t.Context(), ix, build); err != nil {
 				t.Error(err)
 			}
