@@ -157,6 +157,27 @@ type goldenInput struct {
 
 var errShown = errors.New("diagnostics were shown")
 
+// openNamed reads the flags and opens the one spec or file that is named, or else the
+// spec applied last. The input is nil when there is nothing to go on with; the code
+// is then the command's, for a -help too.
+func (a *goldenArgs) openNamed(ctx context.Context, t *terminal, set *flag.FlagSet, word string, argv []string) (in *goldenInput, code int) {
+	rest, err := parseFlags(*t, set, goldenHelp, argv)
+	if err != nil {
+		return nil, exitOfFlags(err)
+	}
+	path, err := one(rest, "spec or file")
+	if err == nil && path == "" {
+		path, err = specPath(nil)
+	}
+	if err != nil {
+		return nil, t.fail("golden "+word, err)
+	}
+	if in, err = a.open(ctx, t, word, path); err != nil {
+		return nil, t.failGolden(word, in, err)
+	}
+	return in, exitOK
+}
+
 // open loads the spec, if there is one, and opens the workspace. When the error is
 // errShown it has been told.
 func (a *goldenArgs) open(ctx context.Context, t *terminal, word, path string) (*goldenInput, error) {

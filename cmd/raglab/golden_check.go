@@ -34,20 +34,9 @@ func runGoldenCheck(ctx context.Context, t terminal, argv []string) int {
 	var a checkArgs
 	set := flag.NewFlagSet("golden check", flag.ContinueOnError)
 	a.register(set)
-	rest, err := parseFlags(t, set, goldenHelp, argv)
-	if err != nil {
-		return exitOfFlags(err)
-	}
-	path, err := one(rest, "spec or file")
-	if err == nil && path == "" {
-		path, err = specPath(nil)
-	}
-	if err != nil {
-		return t.fail("golden check", err)
-	}
-	in, err := a.open(ctx, &t, "check", path)
-	if err != nil {
-		return t.failGolden("check", in, err)
+	in, code := a.openNamed(ctx, &t, set, "check", argv)
+	if in == nil {
+		return code
 	}
 	defer closing(t, in.w.Close)
 	checked, err := a.check(ctx, t, in)

@@ -16,20 +16,9 @@ func runGoldenStats(ctx context.Context, t terminal, argv []string) int {
 	set := flag.NewFlagSet("golden stats", flag.ContinueOnError)
 	a.register(set)
 	asMarkdown := set.Bool("markdown", false, "")
-	rest, err := parseFlags(t, set, goldenHelp, argv)
-	if err != nil {
-		return exitOfFlags(err)
-	}
-	path, err := one(rest, "spec or file")
-	if err == nil && path == "" {
-		path, err = specPath(nil)
-	}
-	if err != nil {
-		return t.fail("golden stats", err)
-	}
-	in, err := a.open(ctx, &t, "stats", path)
-	if err != nil {
-		return t.failGolden("stats", in, err)
+	in, code := a.openNamed(ctx, &t, set, "stats", argv)
+	if in == nil {
+		return code
 	}
 	defer closing(t, in.w.Close)
 	d, err := a.describe(ctx, t, in)

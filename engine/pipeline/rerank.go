@@ -125,15 +125,9 @@ const scoreTolerance = 1e-3
 // sameRankings holds the scores of two rankings against each other by chunk: hits
 // whose scores are nearly equal may have changed places.
 func sameRankings(_ string, old, again io.Reader) error {
-	var runs [2]artifact.Run
-	for i, r := range []io.Reader{old, again} {
-		raw, err := io.ReadAll(r)
-		if err != nil {
-			return err
-		}
-		if runs[i], err = artifact.ReadRun(raw); err != nil {
-			return err
-		}
+	runs, err := twoRuns(old, again)
+	if err != nil {
+		return err
 	}
 	if len(runs[0].Questions) != len(runs[1].Questions) {
 		return fmt.Errorf("%d questions have results in the cache, %d made again", len(runs[0].Questions), len(runs[1].Questions))

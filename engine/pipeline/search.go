@@ -180,16 +180,24 @@ func indexError(t *engine.Task, err error) error {
 // index must find again.
 const runTolerance = 0.9
 
-func sameRuns(_ string, old, again io.Reader) error {
-	var runs [2]artifact.Run
+// twoRuns reads a run of the cache and the same made again.
+func twoRuns(old, again io.Reader) (runs [2]artifact.Run, err error) {
 	for i, r := range []io.Reader{old, again} {
 		raw, err := io.ReadAll(r)
 		if err != nil {
-			return err
+			return runs, err
 		}
 		if runs[i], err = artifact.ReadRun(raw); err != nil {
-			return err
+			return runs, err
 		}
+	}
+	return runs, nil
+}
+
+func sameRuns(_ string, old, again io.Reader) error {
+	runs, err := twoRuns(old, again)
+	if err != nil {
+		return err
 	}
 	had, found := 0, 0
 	at := runs[1].By()

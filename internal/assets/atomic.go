@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"raglab/internal/durable"
 )
 
 // writeAtomic makes the file at path with what write writes: a temporary file in
@@ -42,7 +44,7 @@ func publish(temp, path string) error {
 	if err := os.Rename(temp, path); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
+	return durable.SyncFolder(filepath.Dir(path))
 }
 
 func syncFile(path string) error {

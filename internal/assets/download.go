@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"os"
 
 	"raglab/internal/web"
 )
@@ -55,13 +54,4 @@ func (m *meter) Read(p []byte) (int, error) {
 		m.report(Event{Phase: Downloading, Done: m.done, Total: m.total})
 	}
 	return n, err
-}
-
-// fileSize returns a file's size, 0 when there is none.
-func fileSize(path string) int64 {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
 }

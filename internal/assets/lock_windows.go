@@ -16,6 +16,3 @@ func tryLock(f *os.File) error {
 	}
 	return err
 }
-
-// syncFolder does nothing: Windows cannot sync a folder.
-func syncFolder(string) error { return nil }

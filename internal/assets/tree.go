@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"raglab/internal/durable"
 )
 
 // maxMember bounds one unpacked file: a zip may claim a size that would fill the
@@ -64,7 +66,7 @@ func unpackAtomic(ctx context.Context, path, archive string, keep func(string) b
 	if err := os.Rename(temp, path); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
+	return durable.SyncFolder(filepath.Dir(path))
 }
 
 // unpackMember writes one member below dir.

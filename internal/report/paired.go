@@ -22,10 +22,7 @@ type tested struct {
 }
 
 // againstFirst compares every system but the first with the first, which is
-// subtracted, and corrects over these comparisons.
-func againstFirst(systems [][]float64) []Comparison { return correct(versusFirst(systems)) }
-
-// againstFirst is the function of that name, remembered.
+// subtracted, and corrects over these comparisons. What was compared is remembered.
 func (m *Memory) againstFirst(systems [][]float64) []Comparison {
 	return correct(m.versusFirst(systems))
 }

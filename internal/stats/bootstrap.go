@@ -47,22 +47,6 @@ func (b *Bootstrap) Difference(a, other int, level float64) (low, high float64) 
 	return interval(differences(b.means[a], b.means[other]), level)
 }
 
-// Contrast returns the percentile interval of a weighted sum of the systems'
-// means, such as 1, -1, -1, 1 for how much a difference differs.
-func (b *Bootstrap) Contrast(weights map[int]float64, level float64) (low, high float64) {
-	means := make([]float64, len(b.means[0]))
-	for s := range b.means {
-		w, ok := weights[s]
-		if !ok {
-			continue
-		}
-		for r, m := range b.means[s] {
-			means[r] += float64(w * m)
-		}
-	}
-	return interval(means, level)
-}
-
 // interval reorders the means.
 func interval(means []float64, level float64) (low, high float64) {
 	tail := (1 - level) / 2

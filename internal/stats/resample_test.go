@@ -204,17 +204,6 @@ func TestCompare_orderOfQuestionsIsNoise(t *testing.T) {
 	near(t, "high", back.High, there.High, 0.003)
 }
 
-func TestContrast_isTheDifferenceOfDifferences(t *testing.T) {
-	t.Parallel()
-	systems := made(4, 80)
-	boot := stats.NewBootstrap(systems, 500, 1)
-	low, high := boot.Contrast(map[int]float64{1: 1, 3: -1}, 0.9)
-	wantLow, wantHigh := boot.Difference(1, 3, 0.9)
-	if low != wantLow || high != wantHigh {
-		t.Errorf("%v…%v, want %v…%v", low, high, wantLow, wantHigh)
-	}
-}
-
 func TestResampling_seedDecides(t *testing.T) {
 	t.Parallel()
 	systems := made(3, 100)

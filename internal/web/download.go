@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"raglab/internal/durable"
 )
 
 // File is one file on a server and where it goes.
@@ -69,7 +71,7 @@ func (c *Client) Download(ctx context.Context, f File) (Got, error) {
 		return Got{}, err
 	}
 	Discard(f.Path)
-	return got, syncFolder(filepath.Dir(final))
+	return got, durable.SyncFolder(filepath.Dir(final))
 }
 
 // verify checks and syncs a complete file.
