@@ -18,9 +18,18 @@ type Store interface {
 	Acquire(ctx context.Context, k cache.Key, req cache.LeaseRequest) (*cache.Lease, error)
 }
 
-// Executor runs plans in this process. Its fields must not change while Apply
+// Executor brings about what a plan says, somewhere: [Local] in this process, package
+// fleet on many machines. No stage knows which.
+type Executor interface {
+	// Apply runs what the plan says is to run. When ctx ends, no further stage is
+	// begun. The error is for what keeps the apply itself from going on; what
+	// happened to stages is in the outcomes.
+	Apply(ctx context.Context, plan *Plan) (*Outcomes, error)
+}
+
+// Local is the [Executor] in this process. Its fields must not change while Apply
 // runs; one executor may run one plan after another.
-type Executor struct {
+type Local struct {
 	Store Store
 	// Capacity is what stages may use together; at least one thread.
 	Capacity Resources
@@ -118,7 +127,7 @@ var ErrStopped = errors.New("stopped")
 // begun and those that run are told to stop; what they had finished stays in
 // the cache. The error is for what keeps the apply itself from going on; what
 // happened to stages is in the outcomes.
-func (e *Executor) Apply(ctx context.Context, plan *Plan) (*Outcomes, error) {
+func (e *Local) Apply(ctx context.Context, plan *Plan) (*Outcomes, error) {
 	if !(e.Verify >= 0 && e.Verify <= 1) {
 		return nil, fmt.Errorf("apply: a share of %v of the results cannot be verified", e.Verify)
 	}

@@ -11,9 +11,17 @@ import (
 	"raglab/cache"
 )
 
+// execution is what running one stage needs, wherever the stage comes from. Its
+// methods may be called from several goroutines, each with a job of its own.
+type execution struct {
+	*Local
+	ctx  context.Context
+	emit func(Event)
+}
+
 // execute runs a job in its goroutine: under the lease of its key, unless the
 // result turns up in the cache first.
-func (r *runner) execute(j *job) {
+func (r *execution) execute(j *job) {
 	if j.verify {
 		r.runTask(r.ctx, j)
 		return
@@ -59,7 +67,7 @@ func storeError(ctx context.Context, doing string, err error) error {
 }
 
 // runTask runs the stage's function and stores what it made.
-func (r *runner) runTask(ctx context.Context, j *job) {
+func (r *execution) runTask(ctx context.Context, j *job) {
 	started := r.Now()
 	t := newTask(ctx, j.stage, j.work, j.in, r.Store, r.Log)
 	t.Key, t.Attempt, t.Fresh = j.key, j.attempt, j.verify
@@ -69,7 +77,7 @@ func (r *runner) runTask(ctx context.Context, j *job) {
 	defer end()
 	defer func() { j.paid = t.paid() }() // for a run that failed, too
 	if !j.verify {
-		r.events <- Event{Type: EventStart, Time: started, Stage: j.stage, Key: j.key, Reason: j.reason, Attempt: j.attempt}
+		r.emit(Event{Type: EventStart, Time: started, Stage: j.stage, Key: j.key, Reason: j.reason, Attempt: j.attempt})
 	}
 	cpu := processCPU()
 	if j.err = guarded(func() error { return r.runKind(ctx, j, t) }); j.err != nil {
@@ -103,8 +111,8 @@ func (r *runner) runTask(ctx context.Context, j *job) {
 
 // runKind calls the stage's function, under the lease of its key. A stage that is
 // forced to run must not find what it left outside the cache the last time.
-func (r *runner) runKind(ctx context.Context, j *job, t *Task) error {
-	if in := j.stage.Residence; in != nil && r.forced(j.stage) {
+func (r *execution) runKind(ctx context.Context, j *job, t *Task) error {
+	if in := j.stage.Residence; in != nil && j.forced {
 		if err := in.Remove(ctx, j.key); err != nil {
 			return fmt.Errorf("remove the table that is to be made again: %w", err)
 		}
@@ -114,7 +122,7 @@ func (r *runner) runKind(ctx context.Context, j *job, t *Task) error {
 
 // diagnose looks at why a task failed: it was told to stop, its lease was taken
 // away, or an input is lost.
-func (r *runner) diagnose(ctx context.Context, j *job) {
+func (r *execution) diagnose(ctx context.Context, j *job) {
 	var lost *LostInputError
 	switch {
 	case r.ctx.Err() != nil:
@@ -135,7 +143,7 @@ func (r *runner) diagnose(ctx context.Context, j *job) {
 
 // progress returns a function that passes on at most ten reports a second, from
 // any goroutine, and one after which it passes on none.
-func (r *runner) progress(j *job) (report func(done, total int64, unit string), end func()) {
+func (r *execution) progress(j *job) (report func(done, total int64, unit string), end func()) {
 	var mu sync.Mutex
 	var last time.Time
 	var ended bool
@@ -147,7 +155,7 @@ func (r *runner) progress(j *job) (report func(done, total int64, unit string), 
 			return
 		}
 		last = now
-		r.events <- Event{Type: EventProgress, Time: now, Stage: j.stage, Key: j.key, Done: done, Total: total, Unit: unit}
+		r.emit(Event{Type: EventProgress, Time: now, Stage: j.stage, Key: j.key, Done: done, Total: total, Unit: unit})
 	}
 	end = func() {
 		mu.Lock()
@@ -167,7 +175,7 @@ type provenance struct {
 }
 
 // record writes the action record, last of all.
-func (r *runner) record(ctx context.Context, j *job, t *Task, started time.Time) error {
+func (r *execution) record(ctx context.Context, j *job, t *Task, started time.Time) error {
 	manifest, err := json.Marshal(manifestOf(j.stage, j.fields, j.in))
 	if err != nil {
 		return fmt.Errorf("encode manifest: %w", err)
@@ -183,7 +191,7 @@ func (r *runner) record(ctx context.Context, j *job, t *Task, started time.Time)
 	rec := &cache.Record{Key: j.key, Outputs: j.blobs, Manifest: manifest, Measurements: measured, Provenance: by}
 	// What is known of a table that is no more must not stay with the new one.
 	remade := j.stage.Residence != nil && !t.found
-	if remade || r.forced(j.stage) && !t.found {
+	if remade || j.forced && !t.found {
 		if err := r.Store.Delete(ctx, j.key); err != nil {
 			return storeError(ctx, "replace result", err)
 		}

@@ -87,7 +87,7 @@ type lab struct {
 	store  *cache.Local
 	graph  *Graph
 	ledger Ledger
-	ex     *Executor
+	ex     *Local
 
 	mu     sync.Mutex
 	events []Event
@@ -106,8 +106,8 @@ func labIn(t testing.TB, dir string) *lab {
 	return l
 }
 
-func newExecutor(store Store, events func(Event)) *Executor {
-	return &Executor{
+func newExecutor(store Store, events func(Event)) *Local {
+	return &Local{
 		Store: store, Capacity: Resources{CPU: 4, Memory: 1 << 30, Network: 2, Accelerator: 1},
 		Now: time.Now, Log: hclog.NewNullLogger(), Events: events, Poll: 2 * time.Millisecond,
 		Backoff: func(int) time.Duration { return 0 },

@@ -71,7 +71,7 @@ func missingReason(problem string) Reason {
 // resides reports whether what a job's result describes is where the stage left
 // it. A residence that cannot be asked is asked by the run itself, which finds
 // out: it needs it in any case.
-func (r *runner) resides(ctx context.Context, j *job) (bool, error) {
+func (r *execution) resides(ctx context.Context, j *job) (bool, error) {
 	if j.stage.Residence == nil {
 		return true, nil
 	}

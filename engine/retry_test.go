@@ -109,7 +109,7 @@ func TestApply_retriesEnd(t *testing.T) {
 // The default backoff doubles from half a second, with jitter, to half a minute.
 func TestRunner_backoff(t *testing.T) {
 	t.Parallel()
-	r := &runner{Executor: &Executor{}}
+	r := &execution{Local: &Local{}}
 	for attempt, base := range map[int]time.Duration{2: 500, 3: 1000, 5: 4000, 8: 32_000, 100: 32_000} {
 		base *= time.Millisecond
 		for range 200 {

@@ -101,7 +101,7 @@ func (r *runner) current(s *Stage) bool {
 // inputsLost reads all inputs of a job and returns those that are not there or
 // damaged, and those whose tables are gone, so that they are made again together.
 // Claimed is what the job itself found, or nil.
-func (r *runner) inputsLost(ctx context.Context, j *job, claimed *LostInputError) []*LostInputError {
+func (r *execution) inputsLost(ctx context.Context, j *job, claimed *LostInputError) []*LostInputError {
 	var all []*LostInputError
 	seen, asked := map[cache.Digest]bool{}, map[*Stage]bool{}
 	for i, in := range j.stage.Inputs {

@@ -13,8 +13,7 @@ import (
 // run in goroutines of their own, of which there are as many as the capacity
 // admits, and report on channels.
 type runner struct {
-	*Executor
-	ctx  context.Context
+	*execution
 	plan *Plan
 	out  *Outcomes
 
@@ -38,7 +37,6 @@ type runner struct {
 	events chan Event
 	over   chan struct{} // closed when nothing is received any more
 
-	buf     []byte
 	stopped bool // begin nothing more
 
 	// rewound lists, for a stage that is made again because its result was
@@ -66,7 +64,9 @@ type job struct {
 	attempt int
 	verify  bool
 	reason  Reason
-	place   uint64 // in line
+	forced  bool         // runs although its result may be there
+	old     []cache.Blob // to compare with what is made to verify it
+	place   uint64       // in line
 	sharers []*Stage
 
 	takes Resources // while it runs
@@ -89,10 +89,10 @@ type job struct {
 	err        error
 }
 
-func newRunner(ctx context.Context, e *Executor, plan *Plan) *runner {
+func newRunner(ctx context.Context, e *Local, plan *Plan) *runner {
 	n := len(plan.Stages)
 	r := &runner{
-		Executor: e, ctx: ctx, plan: plan, started: e.Now(),
+		plan: plan, started: e.Now(),
 		out: &Outcomes{
 			State: make([]StageState, n), Keys: make([]cache.Key, n),
 			Outputs: make([][]cache.Blob, n), Wall: make([]time.Duration, n), PaidUSD: e.PaidUSD,
@@ -102,11 +102,12 @@ func newRunner(ctx context.Context, e *Executor, plan *Plan) *runner {
 		done: make(chan *job), retry: make(chan *job), events: make(chan Event), over: make(chan struct{}),
 		rewound: map[int][]*Stage{}, remade: map[int]int{}, before: map[int][]cache.Blob{}, again: map[int]Reason{},
 	}
+	r.execution = &execution{Local: e, ctx: ctx, emit: func(ev Event) { r.events <- ev }}
 	return r
 }
 
 // capacity is the executor's, with at least one thread.
-func (e *Executor) capacity() Resources {
+func (e *Local) capacity() Resources {
 	c := e.Capacity
 	c.CPU = max(c.CPU, 1)
 	return c
@@ -281,22 +282,9 @@ func (r *runner) reason(s *Stage) Reason {
 
 // prepare names the stage's result.
 func (r *runner) prepare(s *Stage) (*job, error) {
-	j := &job{stage: s, attempt: 1, reason: r.reason(s), cost: s.Needs.atLeastOne().atMost(r.capacity())}
-	j.in, j.from = make([]cache.Blob, len(s.Inputs)), make([]cache.Key, len(s.Inputs))
-	for i, in := range s.Inputs {
-		blob, ok := findOutput(r.out.Outputs[in.From.index], in.Output)
-		if !ok {
-			return nil, fmt.Errorf("%s has no output %q", in.From.Address, in.Output)
-		}
-		j.in[i], j.from[i] = blob, r.out.Keys[in.From.index]
-	}
-	var err error
-	j.fields, j.work, err = resolve(r.ctx, s, j.in, r.Store)
-	if err != nil {
-		return nil, err
-	}
-	j.key, r.buf = contentKey(r.buf, s, j.fields, j.in)
-	return j, nil
+	return r.name(s, r.reason(s), r.forced(s), func(from *Stage) Made {
+		return Made{r.out.Keys[from.index], r.out.Outputs[from.index]}
+	})
 }
 
 // dispatch starts what fits. Results are verified with what nothing else wants.

@@ -25,7 +25,7 @@ func (r *runner) verify(s *Stage) {
 		r.Log.Warn("verify", "stage", s.Address, "error", err)
 		return
 	}
-	j.verify = true
+	j.verify, j.old = true, r.plan.Stages[s.index].Outputs
 	r.start(j, j.cost, r.execute)
 }
 
@@ -56,9 +56,9 @@ func (r *runner) verified(j *job) {
 }
 
 // compare holds a result made again against the one in the cache.
-func (r *runner) compare(ctx context.Context, j *job) error {
+func (r *execution) compare(ctx context.Context, j *job) error {
 	for _, again := range j.blobs {
-		old, ok := findOutput(r.plan.Stages[j.stage.index].Outputs, again.Name)
+		old, ok := findOutput(j.old, again.Name)
 		if !ok {
 			return fmt.Errorf("the cached result has no output %q", again.Name)
 		}
@@ -75,7 +75,7 @@ func (r *runner) compare(ctx context.Context, j *job) error {
 	return nil
 }
 
-func (r *runner) compareTolerant(ctx context.Context, kind *Kind, old, again cache.Blob) error {
+func (r *execution) compareTolerant(ctx context.Context, kind *Kind, old, again cache.Blob) error {
 	a, err := r.Store.Open(ctx, old.Digest)
 	if err != nil {
 		return err

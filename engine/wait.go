@@ -72,8 +72,8 @@ func (r *runner) probe(j *job) {
 }
 
 // fromCache reports whether a job's result was found, or the look-up failed.
-func (r *runner) fromCache(j *job) bool {
-	if r.forced(j.stage) {
+func (r *execution) fromCache(j *job) bool {
+	if j.forced {
 		return false
 	}
 	record, miss, err := cache.Lookup(r.ctx, r.Store, j.key)
@@ -99,7 +99,7 @@ func (r *runner) fromCache(j *job) bool {
 	return true
 }
 
-func (r *runner) attempts() int {
+func (r *execution) attempts() int {
 	if r.Attempts == 0 {
 		return 4
 	}
@@ -125,7 +125,7 @@ func (r *runner) later(j *job) {
 }
 
 // backoff is how long to wait before an attempt.
-func (r *runner) backoff(attempt int) time.Duration {
+func (r *execution) backoff(attempt int) time.Duration {
 	if r.Backoff != nil {
 		return r.Backoff(attempt)
 	}

@@ -86,8 +86,8 @@ func (l *lab) run(t *testing.T, kind *engine.Kind, work any, inputs map[string][
 	return made, nil
 }
 
-func (l *lab) executor() *engine.Executor {
-	return &engine.Executor{
+func (l *lab) executor() *engine.Local {
+	return &engine.Local{
 		Store: l.store, Capacity: engine.Resources{CPU: 2, Memory: 1 << 40, Network: 1}, Now: time.Now, Log: hclog.NewNullLogger(),
 		Events: func(e engine.Event) {
 			if e.Type == engine.EventWarning {

@@ -76,7 +76,7 @@ func (w *Workspace) bring(ctx context.Context, g *engine.Graph) (*engine.Outcome
 	if err != nil {
 		return nil, err
 	}
-	ex := &engine.Executor{
+	ex := &engine.Local{
 		Store:    w.Cache,
 		Capacity: engine.Resources{CPU: w.Threads, Memory: memory(), Network: 4, Accelerator: 1},
 		Now:      time.Now, Log: w.Log, Provenance: provenance(w.Options),

@@ -365,7 +365,7 @@ func (s *Session) Apply(ctx context.Context, plan *engine.Plan, o ApplyOptions) 
 	if err != nil {
 		return nil, err
 	}
-	ex := &engine.Executor{
+	ex := &engine.Local{
 		Store:    s.Cache,
 		Capacity: engine.Resources{CPU: s.Threads, Memory: memory(), Network: 4, Accelerator: 1},
 		Now:      time.Now, Log: s.Log, FailFast: o.FailFast, LockTimeout: o.LockTimeout, Verify: o.Verify, Backoff: o.Backoff,
