@@ -33,6 +33,9 @@ type Local struct {
 	Store Store
 	// Capacity is what stages may use together; at least one thread.
 	Capacity Resources
+	// Limits bound, by name, how many stages that name a limit run at a time. One that
+	// is not here bounds nothing.
+	Limits map[string]int
 	// Now is the clock.
 	Now func() time.Time
 	// Log is for developers; required.

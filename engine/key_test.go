@@ -114,6 +114,7 @@ func TestContentKey_cosmetics(t *testing.T) {
 		"work":                func(d *define) { d.Work = "else" },
 		"blocked":             func(d *define) { d.Blocked = "no model" },
 		"outside":             func(d *define) { d.Outside = 99 },
+		"limits":              func(d *define) { d.Limits = []string{"api"} },
 		"purity":              func(d *define) { k := *d.Kind; k.Pure, k.Cheap = true, true; d.Kind = &k },
 		"order of fields":     func(d *define) { slices.Reverse(d.Fields) },
 		"size":                func(d *define) { d.in[0].Size = 77 },

@@ -23,6 +23,7 @@ type runner struct {
 	how     []Completion // of stages that are done; empty for those the plan found
 
 	ready    lines
+	limited  limited
 	free     Resources
 	running  int
 	inFlight map[cache.Key]*job // ready, running or put aside
@@ -69,7 +70,8 @@ type job struct {
 	place   uint64       // in line
 	sharers []*Stage
 
-	takes Resources // while it runs
+	takes   Resources // while it runs
+	entered bool      // it counts in its stage's limits
 
 	// Of a job whose key another process has.
 	told  cache.Holder // whom the user was told of
@@ -143,6 +145,7 @@ func (r *runner) loop() {
 		case j := <-r.done:
 			r.running--
 			r.free = r.free.plus(j.takes)
+			r.limited.leave(j, &r.ready)
 			r.pay(j)
 			r.finish(j)
 		case j := <-r.retry:
@@ -293,7 +296,9 @@ func (r *runner) dispatch() {
 		return
 	}
 	for j := r.ready.take(r.free); j != nil; j = r.ready.take(r.free) {
-		r.start(j, j.cost, r.execute)
+		if r.limited.enter(j, r.Limits) {
+			r.start(j, j.cost, r.execute)
+		}
 	}
 	for len(r.toVerify) > 0 && r.ready.empty() {
 		s := r.plan.Stages[r.toVerify[0]].Stage

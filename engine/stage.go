@@ -104,6 +104,8 @@ type Stage struct {
 	Work any
 	// Needs is what a run takes of the machine.
 	Needs Resources
+	// Limits are names of limits that a run counts in: see [Local.Limits].
+	Limits []string
 	// Late, when set, makes the definition from the content of inputs: it
 	// returns the fields that replace those of the same class and path, and the
 	// work. It is called once the inputs it reads are known.

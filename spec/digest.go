@@ -124,6 +124,9 @@ func (l *loader) digest() string {
 	if !slices.Equal(e.Score.Cheap, defaultCheap) {
 		whole["cheap"] = e.Score.Cheap
 	}
+	if len(e.Limits) > 0 {
+		whole["limits"] = sortedTexts(e.Limits, func(m *Limit) any { return m.written() })
+	}
 	if len(e.Gates) > 0 {
 		whole["gates"] = sortedTexts(e.Gates, func(g *Gate) any { return g.written() })
 	}

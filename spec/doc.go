@@ -20,6 +20,7 @@
 //	score { depth, metrics, primary }
 //	expect { where, metric, value, tolerance, source }
 //	budget { seconds, usd }
+//	limit "NAME" { concurrent, stages }        how many of some stages run at a time
 //	output "KIND" { … }
 //	store "KIND" { … }
 //	variable "NAME" { type, default, description, sensitive }

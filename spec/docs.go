@@ -109,6 +109,10 @@ axis "chunker" {
 	{"budget", "Stops an apply between stages when it is used up.", fieldsOf[budgetBlock], `budget {
   seconds = 3600
 }`},
+	{"limit", "Bounds how many of some stages run at a time: here, and over all workers when the stages are handed to a queue, as where a service admits so many callers. It changes no result. The label is a name for people.", fieldsOf[limitBlock], `limit "embedding_api" {
+  concurrent = 4
+  stages     = ["embed"]
+}`},
 	{"output", "Writes results; the label is a kind of output.", nil, `output "csv" { path = "results.csv" }`},
 	{"store", "Says where indexes that need a server live; the label is a kind of store.", nil, `store "postgres" { dsn = env("RAGLAB_DSN") }`},
 }

@@ -61,6 +61,7 @@ func (l *loader) load(files []Source) {
 	l.readScore()
 	l.readOutputs()
 	l.readBudget()
+	l.readLimits()
 	l.checkReferences()
 	l.readCrossing()
 	l.readExpects()
@@ -75,7 +76,7 @@ func (l *loader) load(files []Source) {
 // blockLabels says which blocks there are at the top, and how many labels each has.
 var blockLabels = map[string]int{
 	"experiment": 1, "corpus": 1, "golden": 0, "fixed": 1, "axis": 1, "tune": 1, "exclude": 0, "include": 0,
-	"cross": 0, "score": 0, "expect": 0, "abstain": 1, "gate": 0, "budget": 0, "output": 1, "store": 1, "variable": 1, "locals": 0,
+	"cross": 0, "score": 0, "expect": 0, "abstain": 1, "gate": 0, "budget": 0, "limit": 1, "output": 1, "store": 1, "variable": 1, "locals": 0,
 }
 
 // singleBlocks may stand once in an experiment.

@@ -114,6 +114,8 @@ type Experiment struct {
 	Abstains []*Abstain
 	// Gates say when the results are good enough.
 	Gates []*Gate
+	// Limits bound how many of some stages run at a time.
+	Limits []*Limit
 	// Digest is the SHA-256, in hexadecimal, of all that the spec means:
 	// comments, white space and the order of blocks and attributes do not
 	// change it; variables, files and environment variables read do.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,7 +26,39 @@ import (
 type Fingerprints struct {
 	mu    sync.Mutex
 	known map[string]fingerprint
+	asked map[string]File // by absolute path
 	dirty bool
+}
+
+// NewFingerprints returns a memory that holds the given files, whose paths are
+// absolute: they are not read as long as their sizes and times are as given.
+func NewFingerprints(files []File) *Fingerprints {
+	f := &Fingerprints{known: make(map[string]fingerprint, len(files))}
+	for _, file := range files {
+		f.known[file.Path] = fingerprint{file.Size, file.MTime.UnixNano(), file.Digest}
+	}
+	return f
+}
+
+// Asked lists the files whose digests were asked for, with their absolute paths, in
+// order of them.
+func (f *Fingerprints) Asked() []File {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	files := make([]File, 0, len(f.asked))
+	for _, path := range slices.Sorted(maps.Keys(f.asked)) {
+		file := f.asked[path]
+		file.Path = path
+		files = append(files, file)
+	}
+	return files
+}
+
+func (f *Fingerprints) note(abs string, file File) {
+	if f.asked == nil {
+		f.asked = map[string]File{}
+	}
+	f.asked[abs] = file
 }
 
 type fingerprint struct {
@@ -107,16 +140,22 @@ func (f *Fingerprints) file(path string) (File, error) {
 		f.mu.Unlock()
 		if ok && known.Size == out.Size && known.MTime == out.MTime.UnixNano() {
 			out.Digest = known.Digest
+			f.mu.Lock()
+			f.note(abs, out)
+			f.mu.Unlock()
 			return out, nil
 		}
 	}
 	if out.Digest, err = digestFile(path); err != nil {
 		return File{}, err
 	}
-	if f != nil && time.Since(out.MTime) > 2*time.Second {
+	if f != nil {
 		f.mu.Lock()
-		f.known[abs] = fingerprint{out.Size, out.MTime.UnixNano(), out.Digest}
-		f.dirty = true
+		f.note(abs, out)
+		if time.Since(out.MTime) > 2*time.Second {
+			f.known[abs] = fingerprint{out.Size, out.MTime.UnixNano(), out.Digest}
+			f.dirty = true
+		}
 		f.mu.Unlock()
 	}
 	return out, nil
