@@ -194,12 +194,20 @@ func (k Kind[T]) Secrets(params any) []string {
 // New makes an instance. The argument is a pointer as [Kind.Params] returns.
 func (k Kind[T]) New(params any, env Env) (T, error) { return k.make(params, env) }
 
+// Check reports what is wrong with parameters that are each valid. The argument is a
+// pointer as [Kind.Params] returns.
+func (k Kind[T]) Check(params any, env Env) error {
+	_, err := k.make(params, env)
+	return err
+}
+
 // Described is the part of a kind that does not depend on its factor's type.
 type Described interface {
 	About() Meta
 	Params() any
 	Needs(params any) Needs
 	Secrets(params any) []string
+	Check(params any, env Env) error
 }
 
 // About returns the kind's description.

@@ -19,6 +19,10 @@ func drive(ctx context.Context, name string, args []string) error {
 		"tokens":      tokensDriver,
 		"embed":       embedDriver,
 		"postgres":    postgresDriver,
+		"sim":         simDriver,
+		"stages":      stagesDriver,
+
+		"stages-postgres": stagesPostgresDriver,
 	}
 	driver, ok := drivers[name]
 	if !ok {

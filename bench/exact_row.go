@@ -11,7 +11,7 @@ import (
 
 	"raglab/axes"
 	"raglab/axes/retriever"
-	"raglab/axes/retriever/dense"
+	"raglab/internal/npy"
 )
 
 // exactRow measures exact dense search.
@@ -149,11 +149,11 @@ func readVectors(path string) ([]float32, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	rows, dim, err := dense.Read(f, info.Size())
+	vectors, err := npy.Read(f, info.Size())
 	if err != nil {
 		return nil, 0, fmt.Errorf("read %s: %w", path, err)
 	}
-	return rows, dim, nil
+	return vectors.Wide(), vectors.Dim, nil
 }
 
 // bruteForce finds the ten best rows of a few questions in the plainest way.

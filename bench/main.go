@@ -66,7 +66,7 @@ func parseOptions(args []string) (options, error) {
 	})
 	set.IntVar(&o.reps, "reps", 5, "turns that raglab and each peer take")
 	set.BoolVar(&o.quick, "quick", false, "small inputs, to see that everything runs")
-	set.BoolVar(&o.million, "million", false, "also the memory of an index over 1,000,000 documents")
+	set.BoolVar(&o.million, "million", false, "also the memory of an index over 1,000,000 documents, 1,000,000 stages, and 5,000,000 passages")
 	set.BoolVar(&o.dvc, "dvc", false, "also dvc, which takes a quarter of an hour")
 	set.BoolVar(&o.list, "list", false, "list the rows and measure nothing")
 	set.IntVar(&o.cores, "cores", o.cores, "processors that everything is kept to, where the system allows that")

@@ -3,8 +3,8 @@ package main
 // allRows are the rows in the order in which they are measured.
 func allRows() []row {
 	return []row{
-		planRow(), noopRow(), gridRow(),
-		bm25Row(), millionRow(), exactRow(),
+		planRow(), noopRow(), gridRow(), simRow(), stagesRow(), evidenceRow(),
+		bm25Row(), millionRow(), largeRow(), exactRow(),
 		metricsRow(), pairedRow(),
 		tokensRow(), embedRow(1), embedRow(2),
 		quickstartRow(), postgresRow(), crossRow(), seedRow(),

@@ -30,6 +30,10 @@ type sample struct {
 	Recall10 float64 `json:"recall10,omitempty"`
 	Cosine   float64 `json:"cosine_min,omitempty"`
 	IDs      string  `json:"ids,omitempty"`
+	// Over is the length of a simulated schedule over what cannot be beaten, OverOracle
+	// over one that knows all times beforehand.
+	Over       float64 `json:"over,omitempty"`
+	OverOracle float64 `json:"over_oracle,omitempty"`
 	means
 }
 

@@ -59,10 +59,7 @@ func decodeFile(f *os.File, k Key) (storedRecord, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return storedRecord{}, err
 	}
-	found.Record, err = decodeRecord(b[:n])
-	if err == nil && found.Key != k {
-		err = fmt.Errorf("it is the record of %s", found.Key)
-	}
+	found.Record, err = DecodeRecord(k, b[:n])
 	if err != nil {
 		damage.Detail = err.Error()
 		return found, damage
@@ -100,7 +97,8 @@ func (l *Local) Put(ctx context.Context, r *Record) (*Record, error) {
 	if l.opts.ReadOnly {
 		return nil, fmt.Errorf("put record: %w", ErrReadOnly)
 	}
-	if err := r.check(); err != nil {
+	b, err := EncodeRecord(r)
+	if err != nil {
 		return nil, fmt.Errorf("put record: %w", err)
 	}
 	missing, err := l.keepOutputs(r)
@@ -108,7 +106,7 @@ func (l *Local) Put(ctx context.Context, r *Record) (*Record, error) {
 		err = &OutputMissingError{Key: r.Key, Output: missing}
 	}
 	if err == nil {
-		r, err = l.putFirst(ctx, r)
+		r, err = l.putFirst(ctx, r, b)
 	}
 	if err != nil {
 		return nil, l.explain("put record", err)
@@ -116,11 +114,7 @@ func (l *Local) Put(ctx context.Context, r *Record) (*Record, error) {
 	return r, nil
 }
 
-func (l *Local) putFirst(ctx context.Context, r *Record) (*Record, error) {
-	b := encodeRecord(r)
-	if len(b) > maxRecordBytes {
-		return nil, fmt.Errorf("record %s has %d bytes; at most %d are read back", r.Key.Short(), len(b), maxRecordBytes)
-	}
+func (l *Local) putFirst(ctx context.Context, r *Record, b []byte) (*Record, error) {
 	for range placeAttempts {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err

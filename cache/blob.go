@@ -317,6 +317,14 @@ func statSize(path string) (int64, error) {
 	return info.Size(), nil
 }
 
+// File is the path of blob d, which must be there.
+func (l *Local) File(ctx context.Context, d Digest) (string, error) {
+	if _, err := l.Stat(ctx, d); err != nil {
+		return "", err
+	}
+	return l.Path(d), nil
+}
+
 // Path is where blob d is or would be, for handing to tools or mapping into memory. What is read
 // there is not verified.
 func (l *Local) Path(d Digest) string { return l.path(blobRel(d)) }

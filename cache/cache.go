@@ -48,6 +48,17 @@ type Store interface {
 	Delete(ctx context.Context, k Key) error
 }
 
+// Filer is a store that can show a blob as a file of this machine.
+type Filer interface {
+	Store
+
+	// File is the path of a file that holds blob d, for mapping into memory or handing to a tool.
+	// A store that keeps its blobs elsewhere brings it here first, verified; what is read at the
+	// path later is not verified again. The file must not be written to. ErrNotFound when there
+	// is no such blob.
+	File(ctx context.Context, d Digest) (path string, err error)
+}
+
 // Writer takes the bytes of one blob. It belongs to one goroutine.
 type Writer interface {
 	io.Writer
@@ -158,6 +169,9 @@ var (
 	ErrNotFound = errors.New("not in the cache")
 	// ErrReadOnly says that the store was opened to be read only.
 	ErrReadOnly = errors.New("cache is opened read-only")
+	// ErrUnavailable says that a store cannot be reached just now: what was asked may be there, and
+	// asking again later may help. A folder of this machine never is.
+	ErrUnavailable = errors.New("store is not available")
 	// ErrLocked is what every *LockedError is.
 	ErrLocked = errors.New("locked by another process")
 	// ErrLeaseLost is the cause with which a lease's context ends when somebody else may hold it.

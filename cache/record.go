@@ -14,6 +14,32 @@ import (
 // recordMagic begins every record and carries the version of its layout.
 const recordMagic = "raglab record 1\n"
 
+// EncodeRecord is a record as every tier stores it. It refuses one that cannot be stored or would
+// not be read back.
+func EncodeRecord(r *Record) ([]byte, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	b := encodeRecord(r)
+	if len(b) > maxRecordBytes {
+		return nil, fmt.Errorf("record %s has %d bytes; at most %d are read back", r.Key.Short(), len(b), maxRecordBytes)
+	}
+	return b, nil
+}
+
+// DecodeRecord reads what [EncodeRecord] wrote for key k. The record shares memory with b. The error
+// says what does not fit.
+func DecodeRecord(k Key, b []byte) (*Record, error) {
+	if len(b) > maxRecordBytes {
+		return nil, fmt.Errorf("it has %d bytes", len(b))
+	}
+	r, err := decodeRecord(b)
+	if err == nil && r.Key != k {
+		return nil, fmt.Errorf("it is the record of %s", r.Key)
+	}
+	return r, err
+}
+
 // maxRecordBytes bounds what is read as a record. Measurements with a figure for each of a million
 // questions stay well below it.
 const maxRecordBytes = 256 << 20

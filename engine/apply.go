@@ -110,6 +110,29 @@ type Outcomes struct {
 	unkept []*Stage // done, but not to be found by the next apply
 }
 
+// NewOutcomes returns those of an apply of the plan that has not begun: what the plan
+// found is done.
+func NewOutcomes(p *Plan) *Outcomes {
+	n := len(p.Stages)
+	out := &Outcomes{
+		State: make([]StageState, n), Keys: make([]cache.Key, n),
+		Outputs: make([][]cache.Blob, n), Wall: make([]time.Duration, n),
+	}
+	for i := range p.Stages {
+		switch s := &p.Stages[i]; s.Outcome {
+		case "":
+		case Cached:
+			out.State[i], out.Keys[i], out.Outputs[i] = StateDone, s.Key, s.Outputs
+		default:
+			out.State[i] = StateQueued
+		}
+	}
+	return out
+}
+
+// Unkeep says of stages that are done that the next apply is not to find their result.
+func (o *Outcomes) Unkeep(stages ...*Stage) { o.unkept = append(o.unkept, stages...) }
+
 // Err is the first failure, or nil.
 func (o *Outcomes) Err() error {
 	if len(o.Failures) == 0 {
@@ -139,9 +162,10 @@ func (e *Local) Apply(ctx context.Context, plan *Plan) (*Outcomes, error) {
 	return r.out, nil
 }
 
-// count sums up, brings what ended in some order or other into the graph's, and
-// reports whether something was left undone for want of time.
-func (o *Outcomes) count(how []Completion) (left bool) {
+// Sum counts how the stages that are done came to their results (empty for those the
+// plan found), brings what ended in some order or other into the graph's, and reports
+// whether something was left undone for want of time. It is called once, at the end.
+func (o *Outcomes) Sum(how []Completion) (left bool) {
 	for i, state := range o.State {
 		left = left || state == StateQueued || state == StateInterrupted
 		if state != StateDone {

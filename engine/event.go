@@ -52,7 +52,10 @@ type Event struct {
 	Done, Total int64
 	Unit        string
 
-	Holder  cache.Holder
+	Holder cache.Holder
+	// Where is the worker that runs the stage, of an apply on many machines; empty in
+	// this process.
+	Where   string
 	Message string
 	// State tells, of a stage that ended without a result, whether it failed
 	// or was interrupted.

@@ -60,7 +60,7 @@ func (e *StoreError) Unwrap() error { return e.Err }
 // stop.
 func storeError(ctx context.Context, doing string, err error) error {
 	err = fmt.Errorf("%s: %w", doing, err)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.Is(err, cache.ErrUnavailable) {
 		return err
 	}
 	return &StoreError{err}

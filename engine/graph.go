@@ -87,6 +87,12 @@ func (g *Graph) Find(address string) (*Stage, bool) {
 	return s, ok
 }
 
+// ByKey returns the stage of that plan key.
+func (g *Graph) ByKey(k cache.Key) (*Stage, bool) {
+	s, ok := g.byKey[k]
+	return s, ok
+}
+
 // Match returns the stages whose address, or another name of theirs, equals the
 // pattern or begins with it followed by "[" or "#".
 func (g *Graph) Match(pattern string) []*Stage {

@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -36,14 +36,18 @@ var (
 // Encode writes the ledger as lines of address, key and milliseconds, separated
 // by tabs, in order of address.
 func (l Ledger) Encode() []byte {
-	var b bytes.Buffer
-	b.Grow(128 * len(l))
-	b.WriteString(ledgerHead + "\n")
-	for _, a := range slices.Sorted(maps.Keys(l)) {
+	addresses := slices.AppendSeq(make([]string, 0, len(l)), maps.Keys(l))
+	slices.Sort(addresses)
+	b := make([]byte, 0, 128*(len(l)+1))
+	b = append(b, ledgerHead+"\n"...)
+	for _, a := range addresses {
 		e := l[a]
-		fmt.Fprintf(&b, "%s\t%s\t%d\n", escapeAddress.Replace(a), e.Key, e.Wall.Milliseconds())
+		b = append(b, escapeAddress.Replace(a)...)
+		b = hex.AppendEncode(append(b, '\t'), e.Key[:])
+		b = strconv.AppendInt(append(b, '\t'), e.Wall.Milliseconds(), 10)
+		b = append(b, '\n')
 	}
-	return b.Bytes()
+	return b
 }
 
 // ParseLedger reads what [Ledger.Encode] wrote.
@@ -57,19 +61,20 @@ func ParseLedger(b []byte) (Ledger, error) {
 	}
 	l := make(Ledger, strings.Count(text, "\n"))
 	for line := range strings.Lines(text) {
-		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if len(fields) != 3 {
-			return nil, fmt.Errorf("read ledger: line %q has %d fields, not 3", line, len(fields))
+		if n := strings.Count(line, "\t") + 1; n != 3 {
+			return nil, fmt.Errorf("read ledger: line %q has %d fields, not 3", line, n)
 		}
-		key, err := cache.ParseKey(fields[1])
+		address, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		digits, wall, _ := strings.Cut(rest, "\t")
+		key, err := cache.ParseKey(digits)
 		if err != nil {
 			return nil, fmt.Errorf("read ledger: %w", err)
 		}
-		ms, err := strconv.ParseInt(fields[2], 10, 64)
+		ms, err := strconv.ParseInt(wall, 10, 64)
 		if err != nil || ms < 0 || ms > math.MaxInt64/int64(time.Millisecond) {
-			return nil, fmt.Errorf("read ledger: %q is no number of milliseconds", fields[2])
+			return nil, fmt.Errorf("read ledger: %q is no number of milliseconds", wall)
 		}
-		l[unescapeAddress.Replace(fields[0])] = LedgerEntry{key, time.Duration(ms) * time.Millisecond}
+		l[unescapeAddress.Replace(address)] = LedgerEntry{key, time.Duration(ms) * time.Millisecond}
 	}
 	return l, nil
 }

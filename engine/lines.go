@@ -102,3 +102,15 @@ func (q *line) drop() {
 		q.jobs, q.head = q.jobs[:0], 0
 	}
 }
+
+// remove takes a job out of its line, wherever it stands.
+func (l *lines) remove(j *job) {
+	q := &l.of[lineOf(j.cost)]
+	for i := q.head; i < len(q.jobs); i++ {
+		if q.jobs[i] == j {
+			copy(q.jobs[q.head+1:i+1], q.jobs[q.head:i])
+			q.drop()
+			return
+		}
+	}
+}

@@ -239,7 +239,7 @@ func (w *planning) forced(s *Stage) bool { return w.Force != nil && w.Force(s) }
 // read.
 func (w *planning) lose(l *LostInputError) {
 	from := &w.plan.Stages[l.From.index]
-	from.Outcome, from.Outputs, from.Reason = WillRun, nil, l.reason()
+	from.Outcome, from.Outputs, from.Reason = WillRun, nil, l.Reason()
 	w.conclude(from)
 }
 

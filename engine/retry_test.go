@@ -107,13 +107,13 @@ func TestApply_retriesEnd(t *testing.T) {
 }
 
 // The default backoff doubles from half a second, with jitter, to half a minute.
-func TestRunner_backoff(t *testing.T) {
+func TestLocal_Pause(t *testing.T) {
 	t.Parallel()
-	r := &execution{Local: &Local{}}
+	e := &Local{}
 	for attempt, base := range map[int]time.Duration{2: 500, 3: 1000, 5: 4000, 8: 32_000, 100: 32_000} {
 		base *= time.Millisecond
 		for range 200 {
-			if d := r.backoff(attempt); d < base/2 || d >= base/2+base {
+			if d := e.Pause(attempt); d < base/2 || d >= base/2+base {
 				t.Fatalf("attempt %d waits %v, want %v to %v", attempt, d, base/2, base/2+base)
 			}
 		}

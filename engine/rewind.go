@@ -28,7 +28,7 @@ func (r *runner) rewind(finder *Stage, lost []*LostInputError, stages ...*Stage)
 		}
 		if r.out.State[l.From.index] == StateDone {
 			again = append(again, l.From)
-			r.before[l.From.index], r.again[l.From.index] = r.out.Outputs[l.From.index], l.reason()
+			r.before[l.From.index], r.again[l.From.index] = r.out.Outputs[l.From.index], l.Reason()
 			r.out.State[l.From.index] = StateQueued
 		}
 	}
@@ -120,6 +120,9 @@ func (r *execution) inputsLost(ctx context.Context, j *job, claimed *LostInputEr
 		}
 		seen[j.in[i].Digest] = true
 		if l := lostInput(ctx, r.Store, in, j.in[i]); l != nil {
+			if claimed != nil && claimed.From == in.From && claimed.Output == in.Output {
+				l = claimed // what was damaged then is set aside now
+			}
 			all = append(all, l)
 		}
 	}

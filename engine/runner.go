@@ -95,15 +95,13 @@ func newRunner(ctx context.Context, e *Local, plan *Plan) *runner {
 	n := len(plan.Stages)
 	r := &runner{
 		plan: plan, started: e.Now(),
-		out: &Outcomes{
-			State: make([]StageState, n), Keys: make([]cache.Key, n),
-			Outputs: make([][]cache.Blob, n), Wall: make([]time.Duration, n), PaidUSD: e.PaidUSD,
-		},
+		out:     NewOutcomes(plan),
 		waiting: make([]int32, n), readers: make([][]int32, n), how: make([]Completion, n),
 		free: e.capacity(), inFlight: map[cache.Key]*job{},
 		done: make(chan *job), retry: make(chan *job), events: make(chan Event), over: make(chan struct{}),
 		rewound: map[int][]*Stage{}, remade: map[int]int{}, before: map[int][]cache.Blob{}, again: map[int]Reason{},
 	}
+	r.out.PaidUSD = e.PaidUSD
 	r.execution = &execution{Local: e, ctx: ctx, emit: func(ev Event) { r.events <- ev }}
 	return r
 }
@@ -125,7 +123,7 @@ func (r *runner) run() {
 		r.loop()
 	}
 	close(r.over)
-	left := r.out.count(r.how) || len(r.toVerify) > 0
+	left := r.out.Sum(r.how) || len(r.toVerify) > 0
 	r.out.Interrupted = r.ctx.Err() != nil && (left || r.cut)
 	if !left {
 		r.out.OverBudget = ""
@@ -206,12 +204,8 @@ func (r *runner) begin() {
 		if ps.Outcome == "" {
 			continue
 		}
-		r.out.State[i] = StateQueued
-		if ps.Outcome == Cached {
-			r.out.State[i], r.out.Keys[i], r.out.Outputs[i] = StateDone, ps.Key, ps.Outputs
-			if r.sampled(ps) {
-				r.toVerify = append(r.toVerify, int32(i))
-			}
+		if ps.Outcome == Cached && r.sampled(ps) {
+			r.toVerify = append(r.toVerify, int32(i))
 		}
 		for _, in := range ps.Stage.Inputs {
 			r.readers[in.From.index] = append(r.readers[in.From.index], int32(i))

@@ -47,7 +47,7 @@ func (r *runner) succeed(j *job) {
 	r.out.Wall[j.stage.index] = j.wall
 	stages := append([]*Stage{j.stage}, j.sharers...)
 	if j.unkept {
-		r.out.unkept = append(r.out.unkept, stages...)
+		r.out.Unkeep(stages...)
 	}
 	r.settle(j.stage, j.key, j.blobs, j.completion)
 	for _, s := range j.sharers {

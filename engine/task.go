@@ -79,8 +79,8 @@ func (e *LostInputError) Error() string {
 
 func (e *LostInputError) Unwrap() error { return e.Err }
 
-// reason is why the stage that made the input runs again.
-func (e *LostInputError) reason() Reason {
+// Reason is why the stage that made the input runs again.
+func (e *LostInputError) Reason() Reason {
 	var corrupt *cache.CorruptError
 	switch {
 	case errors.As(e.Err, &corrupt):
@@ -342,10 +342,11 @@ func (e *transientError) Unwrap() error { return e.err }
 // Transient marks an error as one that may pass: the engine tries again.
 func Transient(err error) error { return &transientError{err} }
 
-// IsTransient reports whether an error was marked by [Transient].
+// IsTransient reports whether an error was marked by [Transient], or comes of a store
+// that is out of reach.
 func IsTransient(err error) bool {
 	var t *transientError
-	return errors.As(err, &t)
+	return errors.As(err, &t) || errors.Is(err, cache.ErrUnavailable)
 }
 
 // InputError marks a failure that only the user can mend, in what they wrote or

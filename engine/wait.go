@@ -99,16 +99,19 @@ func (r *execution) fromCache(j *job) bool {
 	return true
 }
 
-func (r *execution) attempts() int {
-	if r.Attempts == 0 {
-		return 4
+// DefaultAttempts is how often a stage that fails in a way that may pass is run.
+const DefaultAttempts = 4
+
+func (e *Local) attempts() int {
+	if e.Attempts == 0 {
+		return DefaultAttempts
 	}
-	return r.Attempts
+	return e.Attempts
 }
 
 // later runs a job again after a while, during which it holds nothing.
 func (r *runner) later(j *job) {
-	delay := r.backoff(j.attempt + 1)
+	delay := r.Pause(j.attempt + 1)
 	r.Events(Event{
 		Type: EventRetry, Time: r.Now(), Stage: j.stage, Key: j.key, Attempt: j.attempt, Err: j.err,
 		Message: fmt.Sprintf("again in %s", delay.Round(time.Millisecond)),
@@ -124,10 +127,10 @@ func (r *runner) later(j *job) {
 	})
 }
 
-// backoff is how long to wait before an attempt.
-func (r *execution) backoff(attempt int) time.Duration {
-	if r.Backoff != nil {
-		return r.Backoff(attempt)
+// Pause is how long to wait before an attempt, from 2.
+func (e *Local) Pause(attempt int) time.Duration {
+	if e.Backoff != nil {
+		return e.Backoff(attempt)
 	}
 	base := 500 * time.Millisecond << min(attempt-2, 6)
 	return base/2 + rand.N(base)

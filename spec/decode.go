@@ -112,9 +112,29 @@ func (f *field) evaluate(ctx *hcl.EvalContext, what string) (value any, null boo
 		return fail(sumWrongType, "%s of %s must be %s%s.", f.Name, what, article(f.TypeName()), notThat(err, len(marks) > 0))
 	}
 	if problem := f.check(goValue, len(marks) > 0); problem != "" {
-		return fail(sumBadValue, "%s of %s %s", f.Name, what, problem)
+		v, null, diags := fail(sumBadValue, "%s of %s %s", f.Name, what, problem)
+		if item := f.badItem(goValue); item != nil {
+			diags[len(diags)-1].Subject = item
+		}
+		return v, null, diags
 	}
 	return goValue, false, diags
+}
+
+// badItem is where the first item of a list stands that is not allowed; nil where the
+// list is not written item by item.
+func (f *field) badItem(value any) *hcl.Range {
+	items, _ := value.([]string)
+	written, ok := f.attr.Expr.(*hclsyntax.TupleConsExpr)
+	if !ok || len(written.Exprs) != len(items) {
+		return nil
+	}
+	for i, item := range items {
+		if !slices.Contains(f.Enum, item) {
+			return written.Exprs[i].Range().Ptr()
+		}
+	}
+	return nil
 }
 
 // check tells what is wrong with a value of the right type.
@@ -123,6 +143,9 @@ func (f *field) check(value any, secret bool) string {
 		return ""
 	}
 	s, isText := value.(string)
+	if items, ok := value.([]string); ok {
+		isText, s = true, items[slices.IndexFunc(items, func(item string) bool { return !slices.Contains(f.Enum, item) })]
+	}
 	switch {
 	case secret:
 		return "has a value that is not allowed."

@@ -59,6 +59,7 @@ func RunRetriever(t *testing.T, k Retriever) {
 	if _, ok := instance(t, k.Kind, k.Set, k.Env).(retriever.Resident); ok {
 		t.Run("resident", func(t *testing.T) { t.Parallel(); k.testResident(t) })
 	}
+	t.Run("parts", func(t *testing.T) { t.Parallel(); k.testParts(t) })
 }
 
 func (k *Retriever) build(t *testing.T, c *Corpus) []byte {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	"golang.org/x/sync/errgroup"
+
 	"raglab/axes"
 	"raglab/axes/retriever/inverted"
 	"raglab/axes/text"
@@ -92,6 +94,42 @@ func (l lexical) Open(ctx context.Context, r io.Reader, size int64, analyzer tex
 		return nil, err
 	}
 	return &lexicalSearcher{inverted.NewSearcher(x, l.scoring), analyzer, l.threads}, nil
+}
+
+// keptPostings is how many bytes of postings that were decoded are kept between
+// questions: those of the most frequent terms of some millions of chunks.
+const keptPostings = 256 << 20
+
+// OpenParts implements [Parted]: frequencies and lengths are those of all parts. The
+// parts are not copied into memory; a term's postings are decoded when a question has it.
+func (l lexical) OpenParts(ctx context.Context, parts []Part, analyzer text.Analyzer) (Searcher, error) {
+	if len(parts) == 0 {
+		return nil, errNoParts
+	}
+	of := make([]inverted.Part, len(parts))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(l.threads)
+	for i, p := range parts {
+		group.Go(func() error {
+			if err := context.Cause(ctx); err != nil {
+				return err
+			}
+			x, err := inverted.Map(p.Index)
+			if err != nil {
+				return fmt.Errorf("part %d: %w", i, err)
+			}
+			of[i] = inverted.Part{Index: x, Ordinals: p.Ordinals}
+			return checkPart(parts, i, x.Len())
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	s, err := inverted.NewPartsSearcher(of, l.scoring, l.threads, keptPostings)
+	if err != nil {
+		return nil, err
+	}
+	return &lexicalSearcher{s, analyzer, l.threads}, nil
 }
 
 type lexicalSearcher struct {

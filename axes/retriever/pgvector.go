@@ -18,9 +18,9 @@ import (
 // The values of the parameters of pgvector.
 const (
 	indexHNSW, indexIVFFlat, indexExact          = "hnsw", "ivfflat", "exact"
-	distanceCosine                               = "cosine"
+	distanceCosine, distanceIP                   = "cosine", "ip"
 	typeVector, typeHalf                         = "vector", "halfvec"
-	scanOff, scanStrict                          = "off", "strict_order"
+	scanOff, scanStrict, scanRelaxed             = "off", "strict_order", "relaxed_order"
 	memoryAuto                                   = "auto"
 	settingEF, settingProbes                     = "hnsw.ef_search", "ivfflat.probes"
 	mostEF, leastEF                              = 1000, 40
@@ -32,7 +32,7 @@ const (
 type PGVectorParams struct {
 	Index    string `hcl:"index" default:"hnsw" enum:"hnsw|ivfflat|exact" doc:"What is built over the vectors: a graph, lists, or nothing, so that all are compared."`
 	Distance string `hcl:"distance" default:"cosine" enum:"cosine|ip|l2" doc:"What is near: the cosine distance, the inner product, or the Euclidean distance."`
-	Type     string `hcl:"type" default:"vector" enum:"vector|halfvec" doc:"vector has 4 bytes for each dimension, halfvec 2."`
+	Type     string `hcl:"type" default:"vector" enum:"vector|halfvec" doc:"vector has 4 bytes for each dimension, halfvec 2, in half precision."`
 
 	M              int `hcl:"m" default:"16" min:"2" max:"100" doc:"hnsw: how many neighbours a vector has in each layer of the graph, twice that in the lowest."`
 	EFConstruction int `hcl:"ef_construction" default:"64" min:"4" max:"1000" doc:"hnsw: how many candidates for them are kept while the graph is built, at least 2 m."`
@@ -41,8 +41,8 @@ type PGVectorParams struct {
 	MaintenanceWorkMem string `hcl:"maintenance_work_mem" default:"auto" doc:"Memory of the build, such as 2GB; auto is what the index needs so that the build stays in it."`
 	Workers            int    `hcl:"workers" default:"-1" min:"-1" max:"1024" doc:"Parallel workers of the build besides its leader; -1 is one less than raglab has threads."`
 
-	EFSearch      int    `hcl:"ef_search" at:"search" default:"0" min:"0" max:"1000" doc:"hnsw: how many candidates a search keeps; 0 is 40, or the depth where that is more, up to 1000."`
-	Probes        int    `hcl:"probes" at:"search" default:"0" min:"0" max:"32768" doc:"ivfflat: how many lists a search reads; 0 is the square root of their number, rounded."`
+	EFSearch      int    `hcl:"ef_search" at:"search" default:"0" min:"0" max:"1000" doc:"hnsw: how many candidates a search keeps, in each table of an index in parts; 0 is 40, or the depth where that is more, up to 1000."`
+	Probes        int    `hcl:"probes" at:"search" default:"0" min:"0" max:"32768" doc:"ivfflat: how many lists a search reads, in each table of an index in parts; 0 is the square root of their number, rounded."`
 	IterativeScan string `hcl:"iterative_scan" at:"search" default:"off" enum:"off|strict_order|relaxed_order" doc:"Whether a search goes on until it has found as much as was asked for; ivfflat has no strict_order."`
 	MaxScanTuples int    `hcl:"max_scan_tuples" at:"search" default:"20000" min:"1" max:"2147483647" doc:"hnsw with iterative_scan: about how many vectors are visited at most."`
 	MaxProbes     int    `hcl:"max_probes" at:"search" default:"32768" min:"1" max:"32768" doc:"ivfflat with iterative_scan: how many lists are read at most."`
@@ -70,6 +70,19 @@ however few chunks there are.
 Chunks whose vector is 0 have no cosine: with distance = "cosine" they are left out
 of the table, counted, and never hits, and a question whose vector is 0 finds
 nothing.
+
+The index over a large corpus is built in parts, each a table with an index of its
+own over some of the documents, and one statement searches all of them. With index =
+"exact" rankings and scores are the very ones of a single table. ef_search and probes
+hold in each table: so many candidates, and so many lists, are looked at in every one
+of them, which finds more of the nearest vectors than one index with the same numbers,
+and takes longer; ann_recall says how many. lists = 0 and probes = 0 go by the size of
+a table, for probes of the one with the most lists.
+
+With type = "halfvec" the numbers of all vectors are rounded to IEEE 754 binary16: 11
+significant bits. What that changes is measured against the kind exact over the
+vectors as they were embedded, as ann_recall and as the greatest difference of a
+score, with an index or without.
 
 maintenance_work_mem = "auto" is computed from the number of chunks, the
 dimensions, the index and the workers, and does not depend on the machine. Where
@@ -153,6 +166,11 @@ func (v *vectors) Settings() map[string]string { return maps.Clone(v.decided) }
 // Approximate implements [Approximate].
 func (v *vectors) Approximate() (distance string, ok bool) {
 	return v.params.Distance, v.params.Index != indexExact
+}
+
+// Rounded implements [Rounded].
+func (v *vectors) Rounded() (distance string, ok bool) {
+	return v.params.Distance, v.params.Type == typeHalf
 }
 
 // CheckDepth implements [DepthLimiter].

@@ -17,21 +17,62 @@ func (v *vectors) Open(ctx context.Context, r io.Reader, size int64, _ text.Anal
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	m, err := pgindex.ReadManifest[built](r, size, v.kind)
+	m, err := readWhole[built](v.kind, r, size)
 	if err != nil {
 		return nil, err
 	}
-	if b, p := m.Params, v.params; b.Index != p.Index || b.Distance != p.Distance || b.Type != p.Type {
-		return nil, errors.New("open index: it was built with other parameters")
+	return v.open(ctx, m)
+}
+
+// OpenParts implements [Parted]: one statement searches all tables.
+func (v *vectors) OpenParts(ctx context.Context, parts []Part, _ text.Analyzer) (Searcher, error) {
+	m, err := readParts[built](v.kind, parts)
+	if err != nil {
+		return nil, err
 	}
-	t, err := v.openTable(ctx, m.Key, v.searchSettings(m.Params))
+	return v.open(ctx, m)
+}
+
+func (v *vectors) open(ctx context.Context, parts []manifestPart[built]) (Searcher, error) {
+	tables := make([]tablePart, len(parts))
+	for i, m := range parts {
+		if b, p := m.Params, v.params; b.Index != p.Index || b.Distance != p.Distance || b.Type != p.Type {
+			return nil, errors.New("open index: it was built with other parameters")
+		}
+		tables[i] = tablePart{key: m.Key, ordinals: m.ordinals, rows: m.Params.Rows}
+	}
+	all, err := together(parts)
+	if err != nil {
+		return nil, err
+	}
+	t, err := v.openTable(ctx, tables, v.searchSettings(all))
 	if err != nil {
 		return nil, err
 	}
 	return &vectorSearcher{
-		table: t, leaf: v, built: m.Params, statement: searchStatement(t.name, m.Params),
-		vectors: pgindex.Vectors{Dim: m.Params.Dimensions, Half: m.Params.Type == typeHalf},
+		table: t, leaf: v, built: all,
+		statement: v.statement(&t, all),
+		vectors:   pgindex.Vectors{Dim: all.Dimensions, Half: all.Type == typeHalf},
 	}, nil
+}
+
+// together is what the parts of an index were built with, as far as a search wants to
+// know: all rows, and the most lists.
+func together(parts []manifestPart[built]) (built, error) {
+	all := parts[0].Params
+	for _, m := range parts[1:] {
+		b := m.Params
+		switch {
+		case b.Rows == 0:
+		case all.Rows == 0:
+			all.Dimensions = b.Dimensions
+		case all.Dimensions != b.Dimensions:
+			return all, fmt.Errorf("open index: its parts have vectors of %d and of %d dimensions", all.Dimensions, b.Dimensions)
+		}
+		all.Rows += b.Rows
+		all.Lists = max(all.Lists, b.Lists)
+	}
+	return all, nil
 }
 
 // searchSettings are those of the connections that search an approximate index.
@@ -66,16 +107,42 @@ func (v *vectors) candidates(depth int) int {
 	return min(max(depth, leastEF), mostEF)
 }
 
+// statement searches the tables. Those with an approximate index are read together by
+// distance, no further than to the depth: which of them have that many is not asked of
+// each. The others are, for what they cut off must be what an index in one piece cuts
+// off; and so are those that may give what is further before what is nearer.
+func (v *vectors) statement(t *table, b built) string {
+	if t.single() || b.Index == indexExact || v.params.IterativeScan == scanRelaxed {
+		return t.cutEach(func(name string) string { return searchStatement(name, b) })
+	}
+	distance := distanceOf(b.Distance)
+	nearest := t.union(func(part int, name string) string {
+		return fmt.Sprintf("select %d as part, id, %s as distance from %s", part, distance, name)
+	})
+	if nearest == "" {
+		return ""
+	}
+	return t.noticing(fmt.Sprintf("select part, id, %s as score from (%s order by distance limit $2) nearest", scoreOf(b.Distance, "distance"), nearest))
+}
+
+// distanceOf is SQL for the distance to $1, and scoreOf for the score of a distance.
+func distanceOf(kind string) string {
+	return "embedding " + map[string]string{distanceCosine: "<=>", distanceIP: "<#>", "l2": "<->"}[kind] + " $1"
+}
+
+func scoreOf(kind, distance string) string {
+	if kind == distanceCosine {
+		return "1 - (" + distance + ")" // exact: distances are multiples of 2^-53
+	}
+	return "-(" + distance + ")"
+}
+
 // searchStatement returns ordinals and scores for a vector and a depth. The scan of
 // an approximate index is ordered by distance alone, for the index knows no other
 // order; what it gave, which need not be in order, is then sorted.
 func searchStatement(table string, b built) string {
-	distance := map[string]string{distanceCosine: "<=>", "ip": "<#>", "l2": "<->"}[b.Distance]
-	distance = "embedding " + distance + " $1"
-	score := "-(" + distance + ")"
-	if b.Distance == distanceCosine {
-		score = "1 - (" + distance + ")" // exact: distances are multiples of 2^-53
-	}
+	distance := distanceOf(b.Distance)
+	score := scoreOf(b.Distance, distance)
 	if b.Index == indexExact {
 		return fmt.Sprintf("select id, %s as score from %s order by score desc, id limit $2", score, table)
 	}

@@ -63,6 +63,16 @@ type Measures struct {
 	Server string
 }
 
+// Rounded is implemented by leaves that may keep vectors in a lower precision than
+// they were given. Their rankings are held against the exact kind's over the same
+// vectors as they were given, though they are a function of the index like any
+// other.
+type Rounded interface {
+	// Rounded returns the distance to rank the exact twin by, and false for
+	// parameters under which no number loses a digit.
+	Rounded() (distance string, ok bool)
+}
+
 // Approximate is implemented by leaves that may miss some of the nearest
 // vectors. Their rankings are held against the exact kind's over the same
 // vectors.

@@ -53,3 +53,31 @@ func textStatements(t *testing.T) (all string) {
 	}
 	return all
 }
+
+// Of several tables the statement is on record too.
+func TestStatements_parts(t *testing.T) {
+	t.Parallel()
+	ask := func(table string) string { return "select id, score from " + table + " limit $2" }
+	for want, tab := range map[string]table{
+		`select id, score from "s"."a" limit $2`: {parts: []tablePart{{name: `"s"."a"`, rows: 3}}},
+		"":                                       {parts: []tablePart{{ordinals: []uint32{}}, {ordinals: []uint32{4}}}},
+		`select 0, id, score from (select id, score from "s"."a" limit $2) p0 union all ` +
+			`select 2, id, score from (select id, score from "s'"."c" limit $2) p2 union all ` +
+			`select part, -1, 0::float8 from (values (0, pg_relation_size('"s"."a"'::regclass)), (2, pg_relation_size('"s''"."c"'::regclass))) sizes (part, bytes) where bytes = 0`: {parts: []tablePart{
+			{name: `"s"."a"`, ordinals: []uint32{0}, rows: 1}, {name: `"s"."b"`, ordinals: []uint32{}}, {name: `"s'"."c"`, ordinals: []uint32{1, 2}, rows: 2},
+		}},
+	} {
+		if got := tab.cutEach(ask); got != want {
+			t.Errorf("%s\nwant\n%s", got, want)
+		}
+	}
+	nearest := newVectorLeaf(t, axes.Env{}, nil).statement(&table{parts: []tablePart{
+		{name: "a", ordinals: []uint32{0}, rows: 1}, {name: "b", ordinals: []uint32{1}, rows: 1},
+	}}, built{Index: "hnsw", Distance: "cosine"})
+	want := "select part, id, 1 - (distance) as score from (select 0 as part, id, embedding <=> $1 as distance from a union all " +
+		"select 1 as part, id, embedding <=> $1 as distance from b order by distance limit $2) nearest union all " +
+		"select part, -1, 0::float8 from (values (0, pg_relation_size('a'::regclass)), (1, pg_relation_size('b'::regclass))) sizes (part, bytes) where bytes = 0"
+	if nearest != want {
+		t.Errorf("%s\nwant\n%s", nearest, want)
+	}
+}

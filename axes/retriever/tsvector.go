@@ -53,6 +53,10 @@ length; 4 by the mean harmonic distance between extents (ts_rank_cd only); 8 by 
 number of different terms; 16 by the logarithm of 1 + that number; 32 by the score
 itself + 1. Logarithms are to base 2, but that of flag 1 in ts_rank_cd is natural.
 
+The index over a large corpus is built in parts, each a table of its own over some of
+the documents, and one statement searches all of them. Scores depend on a chunk and
+the question alone, so that rankings are the very ones of a single table.
+
 Postgres's limits hold: terms over 2,046 bytes are left out and counted; of a term
 the first 255 positions in a chunk count; positions over 16,383 are that one; and a
 chunk whose terms and positions take 1 MB or more is an error. NUL, and bytes that
@@ -162,19 +166,38 @@ func (l *texts) Open(ctx context.Context, r io.Reader, size int64, analyzer text
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	m, err := pgindex.ReadManifest[terms](r, size, l.kind)
+	m, err := readWhole[terms](l.kind, r, size)
 	if err != nil {
 		return nil, err
 	}
-	if m.Params.Index != l.params.Index {
-		return nil, errors.New("open index: it was built with other parameters")
+	return l.open(ctx, m, analyzer)
+}
+
+// OpenParts implements [Parted]: one statement searches all tables. A score is a
+// function of the chunk and the question alone.
+func (l *texts) OpenParts(ctx context.Context, parts []Part, analyzer text.Analyzer) (Searcher, error) {
+	m, err := readParts[terms](l.kind, parts)
+	if err != nil {
+		return nil, err
 	}
-	t, err := l.openTable(ctx, m.Key, nil)
+	return l.open(ctx, m, analyzer)
+}
+
+func (l *texts) open(ctx context.Context, parts []manifestPart[terms], analyzer text.Analyzer) (Searcher, error) {
+	tables, chunks := make([]tablePart, len(parts)), 0
+	for i, m := range parts {
+		if m.Params.Index != l.params.Index {
+			return nil, errors.New("open index: it was built with other parameters")
+		}
+		tables[i] = tablePart{key: m.Key, ordinals: m.ordinals, rows: m.Chunks}
+		chunks += m.Chunks
+	}
+	t, err := l.openTable(ctx, tables, nil)
 	if err != nil {
 		return nil, err
 	}
 	return &textSearcher{
-		table: t, leaf: l, analyzer: analyzer, statement: l.searchStatement(t.name), chunks: m.Chunks,
+		table: t, leaf: l, analyzer: analyzer, statement: t.cutEach(l.searchStatement), chunks: chunks,
 		lexemes: sync.Pool{New: func() any { return new(pgindex.Lexemes) }},
 	}, nil
 }

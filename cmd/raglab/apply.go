@@ -30,12 +30,17 @@ the only one in it or in experiments/.
 ` + specHelp + `  -target ADDRESS      apply this stage alone, with what it needs; may be repeated
   -force ADDRESS       run this stage although its result is there; may be repeated
   -locked              refuse a spec whose sources and models are not all pinned
+  -on WHERE            here (default), or river: hand the stages to workers through
+                         the queue on RAGLAB_DSN; results move through RAGLAB_STORE
   -fail-fast           begin nothing more after the first failure
   -verify SHARE        make that share of the cached results again and compare, as 5% or 0.05
   -lock-timeout TIME   wait that long for another process, as 30s (default: as long as it takes)
   -progress MODE       auto, tty, plain or quiet (default auto)
   -quiet               results and failures only
   -json                one JSON object a line
+
+With -on river, an interrupt leaves the run at work: the same apply attaches to it
+again, raglab status shows it from anywhere, raglab cancel ends it.
 
 Exit codes: 0 done, 1 error in the spec or in what it reads, 3 finished with
 failed stages or at the end of the budget, 4 verification found a difference,
@@ -50,6 +55,8 @@ func applyCommand() command {
 type applyArgs struct {
 	specArgs
 	workspace.Selection
+	on          string
+	loaded      workspace.Loaded
 	failFast    bool
 	locked      bool
 	verify      float64
@@ -61,6 +68,13 @@ type applyArgs struct {
 func (a *applyArgs) register(set *flag.FlagSet) {
 	a.specArgs.register(set)
 	registerSelection(set, &a.Selection)
+	set.Func("on", "", func(s string) error {
+		if s != here && s != onRiver {
+			return fmt.Errorf("%q is neither here nor river", s)
+		}
+		a.on = s
+		return nil
+	})
 	set.BoolVar(&a.failFast, "fail-fast", false, "")
 	set.BoolVar(&a.locked, "locked", false, "")
 	set.Func("verify", "", func(s string) (err error) { a.verify, err = parseShare(s); return err })
@@ -69,6 +83,12 @@ func (a *applyArgs) register(set *flag.FlagSet) {
 	set.BoolVar(&a.quiet, "quiet", false, "")
 	set.BoolVar(&a.json, "json", false, "")
 }
+
+// Where an apply's stages run.
+const (
+	here    = "here"
+	onRiver = "river"
+)
 
 // parseShare reads 5% or 0.05.
 func parseShare(s string) (float64, error) {
@@ -111,7 +131,12 @@ func runApply(ctx context.Context, t terminal, argv []string) int {
 		return t.fail("apply", err)
 	}
 	defer closing(t, w.Close)
-	s, err := w.Start(ctx, exp)
+	a.loaded = workspace.Loaded{Spec: path, Vars: a.vars, VarFiles: a.varFiles}
+	start := w.Start
+	if a.on == onRiver {
+		start = w.StartAway
+	}
+	s, err := start(ctx, exp)
 	if err != nil {
 		return t.showError("apply", exp, err)
 	}
@@ -155,7 +180,15 @@ func (a *applyArgs) apply(ctx context.Context, t terminal, view applyView, s *wo
 	if err := pins.check(s); err != nil {
 		return t.fail("apply", err)
 	}
-	if err := s.Prepare(ctx); err != nil {
+	var away *workspace.Away
+	if a.on == onRiver {
+		q, err := s.Queue(ctx, workspace.QueueOptions{})
+		if err != nil {
+			return t.fail("apply", err)
+		}
+		defer closing(t, q.Close)
+		away = &workspace.Away{Queue: q, Loaded: a.loaded, Submitted: submitted(ctx, t, q)}
+	} else if err := s.Prepare(ctx); err != nil {
 		return t.fail("apply", err)
 	}
 	for lost := 0; ; {
@@ -163,7 +196,7 @@ func (a *applyArgs) apply(ctx context.Context, t terminal, view applyView, s *wo
 		if err != nil {
 			return t.fail("apply", err)
 		}
-		out, err := a.once(ctx, t, view, s, plan)
+		out, err := a.once(ctx, t, view, s, plan, away)
 		if out == nil {
 			return t.fail("apply", err)
 		}
@@ -200,7 +233,7 @@ const maxLost = 3
 
 // once applies one plan. The outcomes are nil when the apply itself could not go
 // on.
-func (a *applyArgs) once(ctx context.Context, t terminal, view applyView, s *workspace.Session, plan *engine.Plan) (*engine.Outcomes, error) {
+func (a *applyArgs) once(ctx context.Context, t terminal, view applyView, s *workspace.Session, plan *engine.Plan, away *workspace.Away) (*engine.Outcomes, error) {
 	if plan.Changes() {
 		debug.SetGCPercent(runningGC)
 	}
@@ -212,7 +245,7 @@ func (a *applyArgs) once(ctx context.Context, t terminal, view applyView, s *wor
 	})
 	out, err := s.Apply(ctx, plan, workspace.ApplyOptions{
 		FailFast: a.failFast, LockTimeout: a.lockTimeout, Verify: a.verify,
-		Reason: "raglab " + strings.Join(os.Args[1:], " "), Events: view.event,
+		Reason: "raglab " + strings.Join(os.Args[1:], " "), Events: view.event, Away: away,
 	})
 	if !untold() {
 		<-told
@@ -230,17 +263,19 @@ func complete(plan *engine.Plan, out *engine.Outcomes) bool {
 }
 
 // results writes the outputs and shows the tables. Results that are partial are
-// shown and not written: a file must not pass for the whole experiment. The
-// error is for outputs that could not be written; the others are.
+// shown and not written: a file must not pass for the whole experiment. Nothing is
+// written, and no ranking read for it, where what an earlier apply wrote still stands.
+// The error is for outputs that could not be written; the others are.
 func (a *applyArgs) results(ctx context.Context, view applyView, s *workspace.Session, plan *engine.Plan, out *engine.Outcomes) error {
 	ctx = context.WithoutCancel(ctx)
 	whole := complete(plan, out)
-	texts, asText := view.(textView)
-	if whole && asText {
-		if shown := s.Shown(out); shown != nil {
-			texts.show(shown.Text, unchanged(shown), true)
-			return nil
-		}
+	var shown *workspace.Shown
+	if whole {
+		shown = s.Shown(out)
+	}
+	if texts, asText := view.(textView); asText && shown != nil {
+		texts.show(shown.Text, unchanged(shown), true)
+		return nil
 	}
 	r, err := s.Report(ctx, out)
 	if err != nil {
@@ -248,25 +283,35 @@ func (a *applyArgs) results(ctx context.Context, view applyView, s *workspace.Se
 	}
 	if !whole {
 		r.Notes = append(r.Notes, "The results are partial.")
+		view.results(r, nil, false)
+		return nil
 	}
+	if shown != nil {
+		view.results(r, unchanged(shown), true)
+		return nil
+	}
+	written, err := writeOutputs(ctx, s, out, r)
+	view.results(r, written, true)
+	if err != nil {
+		return err
+	}
+	return s.Remember(out, s.Experiment.Redact()(resultsText(r)))
+}
+
+// writeOutputs writes the files that the spec asks for, as many as can be.
+func writeOutputs(ctx context.Context, s *workspace.Session, out *engine.Outcomes, r *report.Report) ([]writtenOutput, error) {
 	var written []writtenOutput
 	var errs []error
-	if whole {
-		details := sync.OnceValues(func() (*report.Details, error) { return s.Details(ctx, out, r) })
-		for _, o := range s.Outputs {
-			changed, err := report.WriteDetailed(o, r, details)
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			written = append(written, writtenOutput{o.Path(), changed})
+	details := sync.OnceValues(func() (*report.Details, error) { return s.Details(ctx, out, r) })
+	for _, o := range s.Outputs {
+		changed, err := report.WriteDetailed(o, r, details)
+		if err != nil {
+			errs = append(errs, err)
+			continue
 		}
+		written = append(written, writtenOutput{o.Path(), changed})
 	}
-	view.results(r, written, whole)
-	if whole && asText && len(errs) == 0 {
-		errs = append(errs, s.Remember(out, s.Experiment.Redact()(texts.text(r))))
-	}
-	return errors.Join(errs...)
+	return written, errors.Join(errs...)
 }
 
 func unchanged(shown *workspace.Shown) []writtenOutput {

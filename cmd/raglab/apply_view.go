@@ -57,20 +57,19 @@ func newApplyView(t terminal, a applyArgs) (applyView, error) {
 // standard error, results to standard output.
 type applyHuman struct{ terminal }
 
-// textView is a view that shows results as one text, and can show a text that
-// was kept.
+// textView is a view that shows results as one text, and so can show one that was
+// kept.
 type textView interface {
-	text(r *report.Report) string
 	show(text string, written []writtenOutput, complete bool)
 }
 
 func (v applyHuman) results(r *report.Report, written []writtenOutput, complete bool) {
-	v.show(v.text(r), written, complete)
+	v.show(resultsText(r), written, complete)
 }
 
-// text is the glance, the best rows, what mattered most, and the notes. It does not
-// depend on the terminal, since it is kept for the next apply.
-func (applyHuman) text(r *report.Report) string {
+// resultsText is the glance, the best rows, what mattered most, and the notes. It does
+// not depend on the terminal or the view, since it is kept for the next apply.
+func resultsText(r *report.Report) string {
 	var b strings.Builder
 	if !measured(r) {
 		b.WriteString("No configuration is measured.\n")

@@ -29,10 +29,16 @@ verify                 read everything and set aside what is damaged
 pin EXPERIMENT         keep the last results of an experiment from gc
 unpin EXPERIMENT
 
+  -shared              du, gc, verify, pin and unpin the store of many machines
+                         instead of this machine's cache
+  -store URL           that store (or RAGLAB_STORE)
+  -store-mode MODE     read, or write to remove and pin (or RAGLAB_STORE_MODE)
   -cache DIR           use this cache folder (or RAGLAB_CACHE)
   -json                one JSON object
 
-A gc keeps pinned experiments and is safe beside a running apply. Tables are those
+A gc keeps pinned experiments and is safe beside a running apply. That of a shared
+store removes what has had no use for -max-age (default 180d there) and was found so
+by a gc a week before already; -max-size and SPEC are for this machine's cache. Tables are those
 of the server of SPEC's store block or of RAGLAB_DSN, and of raglab's own server.
 
 Exit codes: 0 done, 1 error, 3 verify found damage.
@@ -47,16 +53,18 @@ type cacheArgs struct {
 	maxAge  time.Duration
 	maxSize int64
 	dryRun  bool
+	shared  bool
 	json    bool
 }
 
 func runCache(ctx context.Context, t terminal, argv []string) int {
-	a := cacheArgs{maxAge: 30 * 24 * time.Hour}
+	a := cacheArgs{maxAge: -1}
 	set := flag.NewFlagSet("cache", flag.ContinueOnError)
 	a.register(set)
 	set.Func("max-age", "", func(s string) (err error) { a.maxAge, err = parseAge(s); return err })
 	set.Func("max-size", "", func(s string) (err error) { a.maxSize, err = parseSize(s); return err })
 	set.BoolVar(&a.dryRun, "dry-run", false, "")
+	set.BoolVar(&a.shared, "shared", false, "")
 	set.BoolVar(&a.json, "json", false, "")
 	rest, err := parseFlags(t, set, cacheHelp, argv)
 	if err != nil {
@@ -65,6 +73,12 @@ func runCache(ctx context.Context, t terminal, argv []string) int {
 	if len(rest) == 0 {
 		fmt.Fprint(t.err, cacheHelp)
 		return exitError
+	}
+	if a.shared {
+		return a.runShared(ctx, t, rest)
+	}
+	if a.maxAge < 0 {
+		a.maxAge = 30 * 24 * time.Hour
 	}
 	exp, code := a.namedSpec(&t, rest)
 	if code != exitOK {
@@ -110,13 +124,13 @@ func (a cacheArgs) do(ctx context.Context, t terminal, w *workspace.Workspace, e
 		if err != nil {
 			return 0, err
 		}
-		return exitOK, a.show(t, c, u, append(append(usageLines(u.Usage), downloadLines(u.Downloads)...), tableLines(u.Tables)...))
+		return exitOK, a.show(t, c.Dir(), u, append(append(usageLines(u.Usage), downloadLines(u.Downloads)...), tableLines(u.Tables)...))
 	case "gc":
 		r, err := w.GC(ctx, exp, cache.GCOptions{DryRun: a.dryRun, MaxAge: a.maxAge, MaxBytes: a.maxSize})
 		if err != nil {
 			return 0, err
 		}
-		return exitOK, a.show(t, c, r, append(append(gcLines(r.GCReport, a.dryRun), downloadGCLines(r)...), tableGCLines(r.Tables)...))
+		return exitOK, a.show(t, c.Dir(), r, append(append(gcLines(r.GCReport, a.dryRun), downloadGCLines(r)...), tableGCLines(r.Tables)...))
 	case "verify":
 		r, err := c.Verify(ctx)
 		if err != nil {
@@ -126,14 +140,14 @@ func (a cacheArgs) do(ctx context.Context, t terminal, w *workspace.Workspace, e
 		if len(r.Bad) > 0 {
 			code = exitFailed
 		}
-		return code, a.show(t, c, r, verifyLines(r))
+		return code, a.show(t, c.Dir(), r, verifyLines(r))
 	case "pin", "unpin":
 		return exitOK, a.pin(ctx, t, c, word, rest)
 	}
 	return 0, fmt.Errorf("there is no %q; raglab help cache lists what there is", word)
 }
 
-func (a cacheArgs) show(t terminal, c *cache.Local, v any, lines []string) error {
+func (a cacheArgs) show(t terminal, of string, v any, lines []string) error {
 	if a.json {
 		b, err := json.MarshalIndent(v, "", "  ")
 		if err != nil {
@@ -142,7 +156,7 @@ func (a cacheArgs) show(t terminal, c *cache.Local, v any, lines []string) error
 		fmt.Fprintf(t.out, "%s\n", b)
 		return nil
 	}
-	fmt.Fprintln(t.out, c.Dir())
+	fmt.Fprintln(t.out, of)
 	for _, l := range lines {
 		fmt.Fprintln(t.out, l)
 	}

@@ -44,7 +44,7 @@ func runGraph(ctx context.Context, t terminal, argv []string) int {
 		return t.fail("graph", err)
 	}
 	defer closing(t, w.Close)
-	s, err := w.Start(ctx, exp)
+	s, err := w.Sketch(ctx, exp)
 	if err != nil {
 		return t.showError("graph", exp, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -47,7 +48,7 @@ func commands() []command {
 	return []command{
 		initCommand(), fmtCommand(), validateCommand(), planCommand(), applyCommand(),
 		reportCommand(), showCommand(), gateCommand(), diffCommand(), explainCommand(), logCommand(), graphCommand(), goldenCommand(), cacheCommand(),
-		dbCommand(), lockCommand(), setupCommand(), docsCommand(), versionCommand(),
+		dbCommand(), workerCommand(), statusCommand(), cancelCommand(), lockCommand(), setupCommand(), docsCommand(), versionCommand(),
 	}
 }
 
@@ -85,6 +86,9 @@ func run() int {
 		t.screen = os.Stderr
 	}
 	t.log = hclog.New(&hclog.LoggerOptions{Name: "raglab", Level: logLevel(), Output: os.Stderr})
+	// What libraries tell the standard logger is for developers.
+	log.SetFlags(0)
+	log.SetOutput(t.log.StandardWriter(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}))
 	ctx, stop := interruptible()
 	defer stop()
 	return dispatch(ctx, t, os.Args[1:])

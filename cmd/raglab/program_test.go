@@ -33,13 +33,18 @@ func (w *watched) Write(p []byte) (int, error) {
 func (w *watched) String() string { return w.buf.String() }
 
 func startProgram(work, dir string, args ...string) *program {
+	return startProgramIn(environ(work), dir, args...)
+}
+
+// startProgramIn is startProgram in an environment.
+func startProgramIn(env []string, dir string, args ...string) *program {
 	path, err := exec.LookPath(args[0])
 	if err != nil {
 		path = args[0] // Start will say so
 	}
 	p := &program{cmd: exec.Command(path, args[1:]...), ended: make(chan struct{})}
 	p.out.changed, p.err.changed = make(chan struct{}, 1), make(chan struct{}, 1)
-	p.cmd.Dir, p.cmd.Env = dir, environ(work)
+	p.cmd.Dir, p.cmd.Env = dir, env
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
 	if err := p.cmd.Start(); err != nil {
 		_, _ = p.err.Write([]byte(err.Error()))

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
 	"raglab/engine/workspace"
 	"raglab/internal/report"
+	"raglab/spec"
 )
 
 const reportHelp = `Usage: raglab report [SPEC] [flags]
@@ -30,6 +32,7 @@ or in experiments/.
   -var NAME=VALUE      set a variable of the spec; may be repeated
   -var-file FILE       set variables from a file; may be repeated
   -cache DIR           use this cache folder (or RAGLAB_CACHE)
+  -store URL           and this store of many machines behind it (or RAGLAB_STORE)
 
 Exit codes: 0 done, 1 error or nothing measured yet, 3 printed, but not all results
 are in the cache.
@@ -92,8 +95,15 @@ func (a *reportArgs) names() ([]string, error) {
 	for i := range names {
 		names[i] = strings.TrimSpace(names[i])
 	}
-	if err := report.CheckSections(names); err != nil {
-		return nil, fmt.Errorf("-sections: %w", err)
+	for _, name := range names {
+		if slices.Contains(report.Sections, name) {
+			continue
+		}
+		err := fmt.Errorf("-sections: %q is none of %s", name, strings.Join(report.Sections, ", "))
+		if near := spec.Suggest(name, report.Sections); near != "" {
+			err = fmt.Errorf("%w; did you mean %q?", err, near)
+		}
+		return nil, err
 	}
 	return names, nil
 }

@@ -60,6 +60,9 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"standin":      cmdStandin,
 		"reranker":     cmdReranker,
 		"service":      cmdService,
+
+		"corrupt-store": cmdCorruptStore,
+		"objects":       cmdObjects,
 	}
 	out := map[string]func(*testscript.TestScript, bool, []string){}
 	for name, run := range commands {

@@ -30,6 +30,7 @@ the results at a glance.
   -var NAME=VALUE      set a variable of the spec; may be repeated
   -var-file FILE       set variables from a file; may be repeated
   -cache DIR           use this cache folder (or RAGLAB_CACHE)
+  -store URL           and this store of many machines behind it (or RAGLAB_STORE)
 
 Exit codes: 0 done, 1 error, 2 changes (with -detailed-exitcode).
 `

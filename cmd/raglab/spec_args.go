@@ -25,12 +25,17 @@ type specArgs struct {
 	vars     map[string]string
 	varFiles []string
 	cache    string
+	store    workspace.StoreOptions
 	threads  int
 }
 
 const specHelp = `  -var NAME=VALUE      set a variable of the spec; may be repeated
   -var-file FILE       set variables from a file; may be repeated
   -cache DIR           use this cache folder (or RAGLAB_CACHE)
+  -store URL           use this store of many machines behind it, such as
+                         s3://BUCKET/PREFIX (or RAGLAB_STORE)
+  -store-mode MODE     read, or write to upload results (or RAGLAB_STORE_MODE;
+                         default read)
   -threads N           threads a stage may use (default: all processors)
 `
 
@@ -49,6 +54,8 @@ func (a *specArgs) register(set *flag.FlagSet) {
 		return nil
 	})
 	set.StringVar(&a.cache, "cache", "", "")
+	set.StringVar(&a.store.URL, "store", "", "")
+	set.StringVar(&a.store.Mode, "store-mode", "", "")
 	set.IntVar(&a.threads, "threads", 0, "")
 }
 
@@ -59,7 +66,7 @@ func (a *specArgs) load(path string) (*spec.Experiment, hcl.Diagnostics) {
 
 func (a *specArgs) workspace(t terminal, command string, readOnly bool) (*workspace.Workspace, error) {
 	return workspace.Open(workspace.Options{
-		CacheDir: a.cache, ReadOnly: readOnly, Threads: a.threads, Command: command, Version: version, Log: t.log,
+		CacheDir: a.cache, Remote: a.store, ReadOnly: readOnly, Threads: a.threads, Command: command, Version: version, Log: t.log,
 		Warn:        t.warn,
 		Progress:    func(text string) { fmt.Fprintln(t.err, text) },
 		AssetEvents: assetLines(t),

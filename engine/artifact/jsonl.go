@@ -48,6 +48,19 @@ func (l *Lines) Write(v any) error {
 	return nil
 }
 
+// WriteLines writes lines that are encoded already, as a whole file: the bytes are
+// those of [Lines] that was given the values.
+func WriteLines(w io.Writer, lines []byte) error {
+	l, err := NewLines(w)
+	if err != nil {
+		return err
+	}
+	if _, err := l.w.Write(lines); err != nil {
+		return fmt.Errorf("write lines: %w", err)
+	}
+	return l.Close()
+}
+
 // Len is the number of lines written.
 func (l *Lines) Len() int { return l.n }
 

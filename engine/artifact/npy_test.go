@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"raglab/internal/half"
+	"raglab/internal/npy"
 )
 
 func matrices() *rapid.Generator[Matrix] {
@@ -23,7 +26,7 @@ func matrices() *rapid.Generator[Matrix] {
 	})
 }
 
-func npy(t testing.TB, m Matrix) []byte {
+func asFile(t testing.TB, m Matrix) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := WriteMatrix(&b, m); err != nil {
@@ -49,7 +52,7 @@ func TestMatrix_roundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		m := matrices().Draw(rt, "matrix")
-		b := npy(t, m)
+		b := asFile(t, m)
 		got, err := ParseMatrix(b)
 		if err != nil || !sameBits(got, m) {
 			rt.Fatalf("%d × %d: %v", m.Rows, m.Dim, err)
@@ -74,7 +77,7 @@ func handmade(shape string, padding int, data ...float32) []byte {
 // The bytes are those that numpy.save writes.
 func TestWriteMatrix_isNumPys(t *testing.T) {
 	t.Parallel()
-	got := npy(t, Matrix{Rows: 2, Dim: 3, Data: []float32{1, -2, 0.5, 3, 4, float32(math.Inf(1))}})
+	got := asFile(t, Matrix{Rows: 2, Dim: 3, Data: []float32{1, -2, 0.5, 3, 4, float32(math.Inf(1))}})
 	want := handmade("(2, 3)", 58, 1, -2, 0.5, 3, 4, float32(math.Inf(1)))
 	if !bytes.Equal(got, want) {
 		t.Errorf("got\n%q\nwant\n%q", got, want)
@@ -97,7 +100,7 @@ func TestReadMatrix_morePadding(t *testing.T) {
 
 func TestReadMatrix_truncated(t *testing.T) {
 	t.Parallel()
-	b := npy(t, Matrix{Rows: 3, Dim: 2, Data: []float32{1, 2, 3, 4, 5, 6}})
+	b := asFile(t, Matrix{Rows: 3, Dim: 2, Data: []float32{1, 2, 3, 4, 5, 6}})
 	for n := range b {
 		if m, err := ParseMatrix(b[:n]); err == nil {
 			t.Errorf("cut to %d of %d bytes: %+v", n, len(b), m)
@@ -133,6 +136,27 @@ func TestReadMatrix_refuses(t *testing.T) {
 	}
 }
 
+// The vectors of an index may be in half precision.
+func TestReadMatrix_half(t *testing.T) {
+	t.Parallel()
+	data := []float32{1, -2, 0.1, 65504, 0, 0x1p-24}
+	var b bytes.Buffer
+	if err := npy.Write(&b, npy.Float16, 2, 3, data); err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range data {
+		data[i] = half.To(half.From(x))
+	}
+	for name, read := range map[string]func() (Matrix, error){
+		"read":  func() (Matrix, error) { return ReadMatrix(bytes.NewReader(b.Bytes()), int64(b.Len())) },
+		"parse": func() (Matrix, error) { return ParseMatrix(b.Bytes()) },
+	} {
+		if m, err := read(); err != nil || !sameBits(m, Matrix{2, 3, data}) {
+			t.Errorf("%s: %+v, %v", name, m, err)
+		}
+	}
+}
+
 func TestWriteMatrix_refuses(t *testing.T) {
 	t.Parallel()
 	for _, m := range []Matrix{{Rows: 2, Dim: 2, Data: make([]float32, 3)}, {Rows: -1, Dim: -1, Data: make([]float32, 1)}} {
@@ -156,8 +180,8 @@ func TestMatrix_Row(t *testing.T) {
 }
 
 func FuzzReadMatrix(f *testing.F) {
-	f.Add(npy(f, Matrix{Rows: 2, Dim: 2, Data: []float32{1, 2, 3, 4}}))
-	f.Add(npy(f, Matrix{}))
+	f.Add(asFile(f, Matrix{Rows: 2, Dim: 2, Data: []float32{1, 2, 3, 4}}))
+	f.Add(asFile(f, Matrix{}))
 	f.Add(handmade("(0, 7)", 3))
 	f.Add(handmade("(7, 1)", 0, 1))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -165,7 +189,7 @@ func FuzzReadMatrix(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := ParseMatrix(npy(t, m))
+		again, err := ParseMatrix(asFile(t, m))
 		if err != nil || !sameBits(again, m) {
 			t.Fatalf("%d × %d is not read back: %v", m.Rows, m.Dim, err)
 		}

@@ -31,6 +31,17 @@ func DocumentOf(chunk string) string {
 	return chunk
 }
 
+// SplitChunkName is the document's id in a chunk's name and the chunk's place in it, or
+// the name and -1 where it is that of no chunk.
+func SplitChunkName(chunk string) (doc string, n int) {
+	if i := strings.LastIndexByte(chunk, '#'); i >= 0 {
+		if n, err := strconv.Atoi(chunk[i+1:]); err == nil && ChunkName(chunk[:i], n) == chunk {
+			return chunk[:i], n
+		}
+	}
+	return chunk, -1
+}
+
 // WriteRun writes a run in TREC's form: question, Q0, chunk, rank, score, tag.
 // The order of lines is the ranking; scores are written in full, so that equal
 // ones stay equal. The tag holds the chunk's ordinal, which decides ties. Ids

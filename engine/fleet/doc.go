@@ -11,6 +11,12 @@
 // Execution is at least once: a worker that vanished may have been nearly done. That is
 // enough, for the first writer of a key wins and results are functions of their keys.
 //
+// A worker runs at a time what its machine has room for, in the order in which an apply
+// would; what it claims ahead it fetches the inputs of, and gives back when that has
+// waited for a while and others may be idle. A stage that its program does not have, or
+// has in another version, it leaves to others, less and less often.
+//
 // Package memory holds the queue of one process, package river the one on Postgres.
-// Both pass the suite queuetest, and all executors pass executortest.
+// Both pass the suite queuetest, and all executors pass executortest. Package fleettest
+// runs workers within a test.
 package fleet

@@ -20,7 +20,9 @@ type Queue interface {
 	// that is waiting, ready or claimed already is shared as it is; one that ended before
 	// the submission's plan was made is queued again. Submitting what another run of the
 	// same experiment and graph is at work on attaches to that run: same ID, nothing added
-	// twice.
+	// twice. What ended after the plan was made stays as it ended: a notice of the new run
+	// says so at once (apply_complete with Elsewhere, apply_errored or apply_blocked),
+	// unless Made names that result.
 	Submit(ctx context.Context, s Submission) (RunID, error)
 
 	// Claim waits for a ready node that the offer can take, and claims it. Among ready
@@ -35,17 +37,24 @@ type Queue interface {
 
 	// Finish ends a claim with a result: the node is done, and in the same transaction
 	// each node whose last need it was becomes ready. The first of two that finish one
-	// node wins; ErrClaimLost for the other.
+	// node wins; ErrClaimLost for the other. The notice is apply_complete.
 	Finish(ctx context.Context, c *Claim, r Result) error
 
 	// Fail ends a claim without a result. A failure that may pass makes the node ready
 	// again after its delay, until the attempts are used up; any other fails the node and
-	// blocks what needs it.
+	// blocks what needs it. The notices are apply_retry, or apply_errored with the state
+	// failed and then, for each blocked node, apply_blocked with the address of the one
+	// that failed as its message. One of the store that fails a node begins nothing more
+	// in its runs, as FailFast does.
+	//
+	// While another claim of the node stands (see [Claim.Again]), Fail, Lose and Return
+	// end their own claim and change nothing else.
 	Fail(ctx context.Context, c *Claim, f Failure) error
 
 	// Lose ends a claim because results of needs are gone from the store: those nodes
 	// are queued again, and the claimed one waits for them. One whose result was lost
-	// more than LostLimit times in a run fails.
+	// more than LostLimit times in a run fails. The notices are warnings about the
+	// claimed node with the texts of the losses.
 	Lose(ctx context.Context, c *Claim, needs []Loss) error
 
 	// Return ends a claim that this worker cannot serve just now, without counting an
@@ -62,7 +71,8 @@ type Queue interface {
 	Follow(ctx context.Context, run RunID, after Cursor) (News, error)
 
 	// Hold ends a run: nodes that no other run wants are begun no more. With stop set,
-	// those that are claimed lose their claims too.
+	// those that are claimed lose their claims too; the notices are apply_errored with the
+	// state interrupted. Holding a run that has ended does nothing.
 	Hold(ctx context.Context, run RunID, stop bool) error
 
 	// Status tells how the runs that are at work, and those that ended since, stand.
@@ -106,7 +116,8 @@ type Submission struct {
 	// FailFast begins nothing more after the first failure.
 	FailFast bool
 	// Attempts bounds how often a node that fails in a way that may pass is run; at
-	// least 1. Deaths of workers count in Deaths.
+	// least 1. A worker that dies counts in Deaths instead: the node is ready again, and
+	// fails when that many workers have died of it.
 	Attempts, Deaths int
 	// Limits are how many nodes that name a limit may run at a time, over all workers.
 	Limits map[string]int
@@ -131,6 +142,9 @@ type Node struct {
 	Reason engine.Reason
 	// Made is set for a node whose result is in the shared store already; it is done.
 	Made *engine.Made
+	// Single nodes are never claimed by two workers at a time on purpose: those that
+	// leave something in a residence, and those that somebody bills for.
+	Single bool
 }
 
 // Offer is what a worker would take.

@@ -21,16 +21,19 @@ import (
 type annRecallWork struct {
 	exact    retriever.Leaf
 	distance string
-	cutoffs  []int
-	depth    int
-	shards   int
+	// rounded tells that scores are of rounded vectors, and are compared too.
+	rounded bool
+	cutoffs []int
+	depth   int
+	shards  int
 	// grouped tells that chunks share passages, which are what is ranked.
 	grouped bool
 }
 
 // annRecallKind measures how many of the nearest vectors an approximate index
-// finds. The exact ranking is by inner product; where the index is by another
-// distance, the vectors must be of length 1, and the two rankings are then one.
+// finds, or one that keeps vectors in a lower precision. The exact ranking is by inner
+// product of the vectors as they were given; where the index is by another distance,
+// the vectors must be of length 1, and the two rankings are then one.
 var annRecallKind = &engine.Kind{Name: "ann_recall", Version: "1", Outputs: []string{"ann_recall"}, Pure: true, Run: runANNRecall}
 
 // ANNRecall is what a stage of that kind writes: the recall of a search against
@@ -39,6 +42,11 @@ type ANNRecall struct {
 	Version   int           `json:"version"`
 	Questions int           `json:"questions"`
 	At        []ANNRecallAt `json:"at"`
+	// ScoreDifference is the greatest difference of a score from that of the vectors
+	// as they were given, over all questions and the chunks that both rankings have,
+	// as a difference of inner products. It is there for an index that rounds vectors,
+	// and null where vectors are not of length 1 as closely as it takes to tell.
+	ScoreDifference *float64 `json:"score_difference,omitempty"`
 }
 
 // ANNRecallAt is ann_recall@k: the share of the k nearest chunks among the first k
@@ -93,12 +101,15 @@ func (l *leafBuilder) addCheck(cfg *spec.Configuration, fit fitting) error {
 		},
 		Inputs: append(slices.Clone(twin.search),
 			engine.Input{Name: "run", From: l.out.run, Output: "run"},
-			engine.Input{Name: "exact_run", From: twin.out.run, Output: "run"},
-			engine.Input{Name: "index", From: twin.out.indexes[0], Output: "index"}),
-		Work: annRecallWork{leaf, l.distance, cutoffs, l.exp.Score.Depth, l.shards, l.out.chunks.grouped},
+			engine.Input{Name: "exact_run", From: twin.out.run, Output: "run"}),
+		Work: annRecallWork{leaf, l.distance, l.rounded, cutoffs, l.exp.Score.Depth, l.shards, l.out.chunks.grouped},
 	}
+	if l.rounded {
+		s.Fields = append(s.Fields, engine.Field{Class: engine.Params, Path: "ann_recall.scores", Value: true})
+	}
+	s.Inputs = append(s.Inputs, twin.index.inputs()...)
 	if l.out.chunks.grouped {
-		s.Inputs = append(s.Inputs, engine.Input{Name: "chunks", From: twin.out.indexes[0], Output: "chunks"})
+		s.Inputs = append(s.Inputs, twin.index.names())
 	}
 	if l.distance != innerProduct {
 		s.Inputs = append(s.Inputs, twin.vectors...)
@@ -135,18 +146,25 @@ func cutoffsOf(metrics []metric.Metric, depth int) []int {
 
 func runANNRecall(ctx context.Context, t *engine.Task) error {
 	w := t.Work.(annRecallWork)
-	comparable, err := w.comparable(t)
+	off, err := w.offUnit(t)
 	if err != nil {
 		return err
 	}
 	out := ANNRecall{Version: annRecallVersion, At: []ANNRecallAt{}}
-	if !comparable {
+	if !(off <= lengthTolerance) {
 		t.Warn("the vectors are not all of length 1, so that the exact ranking, by inner product, is not the one by %s: ann_recall is unmeasured", w.distance)
 		return out.write(t)
 	}
-	values, err := w.compare(ctx, t)
+	values, difference, err := w.compare(ctx, t)
 	if err != nil {
 		return err
+	}
+	switch {
+	case !w.rounded:
+	case off <= unitTolerance:
+		out.ScoreDifference = &difference
+	default:
+		t.Warn("the squares of the vectors' lengths are up to %.2g from 1, so that scores by %s cannot be held against inner products: how far they are off is unmeasured", off, w.distance)
 	}
 	for i, k := range w.cutoffs {
 		if out.Questions = len(values[i]); out.Questions > 0 {
@@ -156,29 +174,29 @@ func runANNRecall(ctx context.Context, t *engine.Task) error {
 	return out.write(t)
 }
 
-// compare returns each question's recall at each cut-off. Questions for which there
-// is nothing to find are left out.
-func (w annRecallWork) compare(ctx context.Context, t *engine.Task) ([][]float64, error) {
+// compare returns each question's recall at each cut-off, and the greatest difference
+// of a score. Questions for which there is nothing to find are left out.
+func (w annRecallWork) compare(ctx context.Context, t *engine.Task) (values [][]float64, difference float64, err error) {
 	queries, err := readQueries(t)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	found, err := readRun(t, "run")
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	exact, err := readRun(t, "exact_run")
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	twin := &exactTwin{ctx: ctx, t: t, work: w, chunks: &chunkTable{}}
 	defer twin.close()
 	if w.grouped {
 		if twin.chunks, err = readTable(t); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
-	values := make([][]float64, len(w.cutoffs))
+	values = make([][]float64, len(w.cutoffs))
 	foundAt, exactAt := found.By(), exact.By()
 	for _, q := range queries {
 		at, ok := exactAt[q.ID]
@@ -189,15 +207,51 @@ func (w annRecallWork) compare(ctx context.Context, t *engine.Task) ([][]float64
 		if i, ok := foundAt[q.ID]; ok {
 			hits = found.Hits[i]
 		}
+		difference = max(difference, w.difference(q, hits, exact.Hits[at]))
 		for i, k := range w.cutoffs {
 			v, err := twin.recall(q, hits, exact.Hits[at], k)
 			if err != nil {
-				return nil, fmt.Errorf("question %s: %w", q.ID, err)
+				return nil, 0, fmt.Errorf("question %s: %w", q.ID, err)
 			}
 			values[i] = append(values[i], v)
 		}
 	}
-	return values, nil
+	return values, difference, nil
+}
+
+// difference is the greatest one of the scores that two rankings of a question give
+// the same chunk, the second by inner product.
+func (w annRecallWork) difference(q axes.Query, found, exact []axes.Hit) (greatest float64) {
+	scores := make(map[uint32]float64, len(exact))
+	for _, h := range exact {
+		scores[h.Ordinal] = h.Score
+	}
+	squares := squaredLength(q.Vector)
+	for _, h := range found {
+		if score, both := scores[h.Ordinal]; both {
+			greatest = max(greatest, math.Abs(w.product(h.Score, squares)-score))
+		}
+	}
+	return greatest
+}
+
+// product is the inner product with a question of a vector of length 1 that has a
+// score.
+func (w annRecallWork) product(score, questionSquares float64) float64 {
+	switch w.distance {
+	case "cosine":
+		return score * math.Sqrt(questionSquares)
+	case "l2": // the score is the distance below 0, and its square |q|² + 1 - 2 q·v
+		return (questionSquares + 1 - score*score) / 2
+	}
+	return score
+}
+
+// comparesScores reports whether a stage holds scores of rounded vectors against those
+// of the vectors as they were given.
+func comparesScores(s *engine.Stage) bool {
+	w, ok := s.Work.(annRecallWork)
+	return ok && w.rounded
 }
 
 func (a ANNRecall) write(t *engine.Task) error {
@@ -209,37 +263,41 @@ func (a ANNRecall) write(t *engine.Task) error {
 }
 
 // lengthTolerance is how far the square of a vector's length may be from 1 before
-// it counts as another length: float32 embeddings are off by less.
-const lengthTolerance = 1e-3
+// it counts as another length: float32 embeddings are off by less. Scores by another
+// distance differ by about that from inner products, and are compared where it is
+// less than what rounding to half precision changes.
+const lengthTolerance, unitTolerance = 1e-3, 1e-6
 
-// comparable reports whether the largest inner products are the nearest vectors.
-func (w annRecallWork) comparable(t *engine.Task) (bool, error) {
+// offUnit returns how far the square of a vector's length may be from 1, where that
+// matters: the largest inner products are then the nearest vectors.
+func (w annRecallWork) offUnit(t *engine.Task) (off float64, err error) {
 	if w.distance == innerProduct {
-		return true, nil
+		return 0, nil
 	}
 	for i := range w.shards {
 		m, err := readMatrix(t, shardName("vectors", i))
 		if err != nil {
-			return false, err
+			return 0, err
 		}
-		if !ofLengthOne(m) {
-			return false, nil
+		if off = max(off, offLengthOne(m)); !(off <= lengthTolerance) {
+			break
 		}
 	}
-	return true, nil
+	return off, nil
 }
 
-func ofLengthOne(m artifact.Matrix) bool {
+func offLengthOne(m artifact.Matrix) (off float64) {
 	for i := range m.Rows {
-		var squares float64
-		for _, x := range m.Row(i) {
-			squares += float64(x) * float64(x)
-		}
-		if math.Abs(squares-1) > lengthTolerance {
-			return false
-		}
+		off = max(off, math.Abs(squaredLength(m.Row(i))-1))
 	}
-	return true
+	return off
+}
+
+func squaredLength(v []float32) (sum float64) {
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	return sum
 }
 
 // exactTwin tells how near chunks are, by the exact ranking and, where that ends
@@ -293,7 +351,7 @@ func (x *exactTwin) whole(q axes.Query, found, exact []axes.Hit, threshold float
 		}
 		depth *= 2
 		var err error
-		if exact, err = x.index.Search(x.ctx, q, x.chunks.chunksFor(depth, len(x.chunks.doc)), nil); err != nil {
+		if exact, err = x.index.Search(x.ctx, q, x.chunks.chunksFor(depth, x.chunks.chunks), nil); err != nil {
 			return nil, fmt.Errorf("search exactly: %w", err)
 		}
 		exact = x.chunks.collapse(exact, depth)

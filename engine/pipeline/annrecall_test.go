@@ -3,6 +3,7 @@ package pipeline
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"raglab/axes"
 	"raglab/axes/retriever"
 	"raglab/axes/text"
+	"raglab/engine"
 	"raglab/engine/artifact"
 )
 
@@ -180,6 +182,156 @@ func TestANNRecall_vectorsOfOtherLengths(t *testing.T) {
 		}
 	}
 }
+
+// scored are hits whose scores by a distance are off by so much as inner products.
+func (p plane) scored(distance string, off float64, ordinals ...uint32) []axes.Hit {
+	q := p.questions[0]
+	squares := squaredLength(q)
+	hits := make([]axes.Hit, len(ordinals))
+	for i, o := range ordinals {
+		product := float64(p.rows[o][0])*float64(q[0]) + float64(p.rows[o][1])*float64(q[1]) + off
+		off = -off / 2
+		score := map[string]float64{
+			"cosine": product / math.Sqrt(squares), "l2": -math.Sqrt(squares + 1 - 2*product), innerProduct: product,
+		}[distance]
+		hits[i] = axes.Hit{Ordinal: o, Score: score}
+	}
+	slices.SortFunc(hits, func(a, b axes.Hit) int {
+		if a.Before(b) {
+			return -1
+		}
+		return 1
+	})
+	return hits
+}
+
+// How far scores are off is a difference of inner products, whatever the distance and
+// the question's length, over the chunks of both rankings.
+func TestANNRecall_scoresOfRoundedVectors(t *testing.T) {
+	t.Parallel()
+	p := plane{questions: [][]float32{{1.2, 0.9}}}
+	for _, degrees := range []float64{10, 20, 35, 50, 80, 120} {
+		p.rows = append(p.rows, unit(degrees))
+	}
+	for _, distance := range []string{"cosine", "l2", innerProduct} {
+		for _, off := range []float64{0, 1e-4, -3e-4} {
+			w := annRecallWork{distance: distance, cutoffs: []int{3}, depth: 3, rounded: true}
+			// Chunk 5 is not in the exact ranking, and has no score to be held against.
+			got := p.compare(t, newLab(t), w, [][]axes.Hit{append(p.scored(distance, off, 2, 1, 3), axes.Hit{Ordinal: 5, Score: -9})})
+			if d := got.ScoreDifference; d == nil || math.Abs(*d-math.Abs(off)) > 1e-7 {
+				t.Errorf("%s, off by %v: %+v", distance, off, got)
+			}
+		}
+		w := annRecallWork{distance: distance, cutoffs: []int{3}, depth: 3}
+		if got := p.compare(t, newLab(t), w, [][]axes.Hit{p.scored(distance, 1e-4, 2, 1, 3)}); got.ScoreDifference != nil {
+			t.Errorf("%s: scores of vectors that are not rounded: %+v", distance, got)
+		}
+	}
+}
+
+// Lengths that let rankings be compared, but no scores.
+func TestANNRecall_scoresOfOtherLengths(t *testing.T) {
+	t.Parallel()
+	p := plane{rows: [][]float32{unit(0), {1.0001, 0}}, questions: [][]float32{unit(0)}}
+	for distance, measured := range map[string]bool{"cosine": false, "l2": false, innerProduct: true} {
+		l := newLab(t)
+		got := p.compare(t, l, annRecallWork{distance: distance, cutoffs: []int{1}, depth: 1, rounded: true}, [][]axes.Hit{order(1)})
+		if len(got.At) != 1 || (got.ScoreDifference != nil) != measured || (len(l.warnings) == 0) != measured {
+			t.Errorf("%s: %+v, warnings %q", distance, got, l.warnings)
+		}
+	}
+}
+
+// TestANNRecall_ofHalfPrecision holds the kind exact in half precision against itself.
+func TestANNRecall_ofHalfPrecision(t *testing.T) {
+	t.Parallel()
+	kind, _ := axes.Find(retriever.Leaves, exactKind)
+	params := kind.Params().(*retriever.ExactParams)
+	params.Precision = "half"
+	leaf, err := kind.New(params, axes.Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := plane{}
+	for i := range 400 {
+		p.rows = append(p.rows, unit(float64(i)/20))
+	}
+	index := new(bytes.Buffer)
+	if err := leaf.Build(t.Context(), &planeCorpus{p}, nil, index); err != nil {
+		t.Fatal(err)
+	}
+	s, err := leaf.Open(t.Context(), index, int64(index.Len()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found [][]axes.Hit
+	for i := range 30 {
+		p.questions = append(p.questions, unit(float64(i)))
+		hits, err := s.Search(t.Context(), axes.Query{Vector: p.questions[i]}, 10, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, hits)
+	}
+	distance, rounded := leaf.(retriever.Rounded).Rounded()
+	got := p.compare(t, newLab(t), annRecallWork{distance: distance, rounded: rounded, cutoffs: []int{10}, depth: 10}, found)
+	// A number between 0.5 and 1 is off by up to 2^-12, one below by less.
+	if d := got.ScoreDifference; d == nil || *d < 1e-5 || *d > 2*0x1p-12 || got.At[0].Mean >= 1 || got.At[0].Mean < 0.5 {
+		t.Errorf("%+v, scores off by %v", got, d)
+	}
+}
+
+// Rounded vectors are held against full precision, but what they rank is reproducible,
+// and the default of precision is in no key.
+func TestBuild_halfPrecision(t *testing.T) {
+	t.Parallel()
+	p, err := buildSpec(t, `
+fixed "embedder" {
+  option "e5" {
+    kind  = "onnx"
+    model = "multilingual-e5-small"
+  }
+}
+axis "retriever" {
+  option "single" { kind = "exact" }
+  option "half" {
+    kind      = "exact"
+    precision = "half"
+  }
+}
+score { metrics = ["ndcg@10"] }
+`, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checks := 0
+	for _, s := range p.Graph.Stages {
+		half := strings.HasSuffix(s.Address, " half]")
+		precise := slices.ContainsFunc(s.Fields, func(f engine.Field) bool { return f.Path == "retriever.precision" && f.Value == "half" })
+		named := slices.ContainsFunc(s.Fields, func(f engine.Field) bool { return f.Path == "retriever.precision" })
+		switch s.Kind.Name {
+		case "index", "search":
+			if !s.Kind.Pure || named != half || precise != half {
+				t.Errorf("%s: reproducible %v, precision in the key %v", s.Address, s.Kind.Pure, named)
+			}
+		case "ann_recall":
+			checks++
+			if !half || !comparesScores(s) {
+				t.Errorf("%s is checked", s.Address)
+			}
+		}
+	}
+	if checks != 1 {
+		t.Errorf("%d comparisons, want one", checks)
+	}
+}
+
+// planeCorpus is its rows as a corpus.
+type planeCorpus struct{ plane }
+
+func (c *planeCorpus) Len() int                        { return len(c.rows) }
+func (c *planeCorpus) Vectors() ([]float32, int)       { return slices.Concat(c.rows...), 2 }
+func (c *planeCorpus) Texts() iter.Seq2[string, error] { return nil }
 
 // Against exact distances, whatever was found and wherever the ranking is cut.
 func TestANNRecall_agreesWithItsDefinition(t *testing.T) {

@@ -43,9 +43,11 @@ type Row struct {
 	// Score is the stage that scores the test questions, Dev the one that
 	// scores the dev questions, nil without a split.
 	Score, Dev *engine.Stage
-	// Ingest are the stages that make its indexes: chunk, embed and index.
+	// Ingest are the stages that make its indexes: chunk, embed, index and, of a corpus
+	// in parts, join.
 	Ingest []*engine.Stage
-	// Indexes are the index stages among them.
+	// Indexes are those among them that stand for an index: the index stage or, of a
+	// corpus in parts, the join stage over those of the parts.
 	Indexes []*engine.Stage
 	// Ask are the stages that a question passes through.
 	Ask []*engine.Stage
@@ -81,7 +83,7 @@ func Build(ctx context.Context, exp *spec.Experiment, rows []*spec.Configuration
 	b := &builder{
 		ctx: ctx, exp: exp, env: env, firsts: exp.FirstOfGrids(),
 		p:       &Pipeline{Experiment: exp, Graph: engine.NewGraph()},
-		chunked: map[sharded]chunked{}, embedded: map[sharded]embedded{}, indexes: map[namedIndex]*engine.Stage{},
+		chunked: map[sharded]chunked{}, embedded: map[sharded]embedded{}, indexes: map[namedIndex]index{},
 	}
 	b.instances = newInstances(env, exp.Language)
 	b.p.instances = b.instances
@@ -111,8 +113,8 @@ type builder struct {
 	p         *Pipeline
 	firsts    map[string]cty.Value
 	instances *instances
-	shards    int
-	metrics   []metric.Metric
+	sharding
+	metrics []metric.Metric
 	// wholes is the input that says which documents are parts of others, if that
 	// counts.
 	wholes []engine.Input
@@ -121,7 +123,7 @@ type builder struct {
 	// chunked, embedded and indexes remember the stages of options that rows share.
 	chunked  map[sharded]chunked
 	embedded map[sharded]embedded
-	indexes  map[namedIndex]*engine.Stage
+	indexes  map[namedIndex]index
 	// exact is the option of all exact twins, once there is one.
 	exact *choice
 }
@@ -203,6 +205,11 @@ func (b *builder) ask(cfg *spec.Configuration, fit fitting) (asked, error) {
 // address names a stage by the options it depends on.
 func address(kind string, options ...string) string {
 	return kind + "[" + strings.Join(options, " ") + "]"
+}
+
+// shardAddress is the address of a stage that there is one of for each shard.
+func shardAddress(kind string, shard int, options ...string) string {
+	return address(kind, options...) + fmt.Sprintf("#%03d", shard)
 }
 
 // stage adds a stage whose definition depends on options. The function make
@@ -331,7 +338,7 @@ func (b *builder) needs(n axes.Needs) (fields []engine.Field, blocked string, er
 		}
 	}
 	for _, name := range n.Services {
-		fields = append(fields, engine.Field{Class: engine.Model, Path: "server", Value: name})
+		fields = append(fields, engine.Field{Class: engine.Model, Path: serverPath, Value: name})
 	}
 	for _, path := range n.Files {
 		names, err := below(path)

@@ -76,17 +76,16 @@ func kindInfos[T any](kinds []axes.Kind[T]) []spec.KindInfo {
 	infos := make([]spec.KindInfo, len(kinds))
 	for i, k := range kinds {
 		infos[i] = kindInfo(k)
-		infos[i].Check = func(params any, language string) error {
-			_, err := k.New(params, axes.Env{Language: language})
-			return err
-		}
 	}
 	return infos
 }
 
 func kindInfo(d axes.Described) spec.KindInfo {
 	m := d.About()
-	info := spec.KindInfo{Name: m.Name, Summary: m.Summary, Doc: m.Doc, Params: d.Params, Secrets: d.Secrets}
+	info := spec.KindInfo{
+		Name: m.Name, Summary: m.Summary, Doc: m.Doc, Params: d.Params, Secrets: d.Secrets,
+		Check: func(params any, language string) error { return d.Check(params, axes.Env{Language: language}) },
+	}
 	for _, e := range m.Examples {
 		info.Examples = append(info.Examples, [2]string{e.Title, e.Text})
 	}

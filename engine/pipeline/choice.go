@@ -96,7 +96,10 @@ func valueText(v cty.Value) string {
 // those are inputs.
 func (c *choice) fields(version string, admit func(param.Field) bool) []engine.Field {
 	prefix := c.opt.Factor + "."
-	params := paramFields(c.opt.Factor, c.params, c.veil, admit)
+	params := keyedParams(c.opt.Factor, c.params, c.veil, func(f param.Field) bool {
+		// What a late one will be is not known yet.
+		return (c.late[f.Name] != nil || f.Keyed(c.params)) && (admit == nil || admit(f))
+	})
 	fields := make([]engine.Field, 0, len(params)+8) // others are added to them
 	fields = append(fields,
 		engine.Field{Class: engine.Params, Path: prefix + "kind", Value: c.opt.Kind},
@@ -112,10 +115,15 @@ func (c *choice) fields(version string, admit func(param.Field) bool) []engine.F
 
 // paramFields are the parameters that enter a key, with secrets veiled.
 func paramFields(factor string, params any, veil func(engine.Value) engine.Value, admit func(param.Field) bool) []engine.Field {
+	return keyedParams(factor, params, veil, func(f param.Field) bool { return f.Keyed(params) && (admit == nil || admit(f)) })
+}
+
+// keyedParams are those of the parameters that may be in a key and are kept.
+func keyedParams(factor string, params any, veil func(engine.Value) engine.Value, keep func(param.Field) bool) []engine.Field {
 	all := param.MustFields(params)
 	fields := make([]engine.Field, 0, len(all))
 	for _, f := range all {
-		if !f.InKey || f.Ref != "" || admit != nil && !admit(f) {
+		if !f.InKey || f.Ref != "" || !keep(f) {
 			continue
 		}
 		fields = append(fields, engine.Field{Class: engine.Params, Path: factor + "." + f.Name, Value: veil(engine.Canonical(f.Get(params)))})

@@ -49,6 +49,7 @@ func (p *Pipeline) Report(ctx context.Context, store cache.Store, out *engine.Ou
 	if err := c.golden(r); err != nil {
 		return nil, err
 	}
+	c.readAhead()
 	for _, row := range p.Rows {
 		conf, err := c.row(row)
 		if err != nil {
@@ -91,6 +92,7 @@ type collector struct {
 	store    cache.Store
 	out      *engine.Outcomes
 	p        *Pipeline
+	ahead    ahead
 	measured map[*engine.Stage]*measurement
 	scores   map[*engine.Stage]*Scores
 	traced   map[*engine.Stage]*tracing // by the first stage that cuts their chunks
@@ -135,24 +137,17 @@ func (c *collector) questions(r *report.Report) error {
 
 func (c *collector) row(row Row) (report.Configuration, error) {
 	conf := report.Configuration{
-		Name: row.Configuration.Name(), Options: row.Configuration.Labels(),
+		Name: row.Configuration.Name(), Options: row.Configuration.Labels(), Services: services(row),
 		Metrics: map[string]*float64{}, PerQuestion: map[string]map[string]*float64{},
 	}
 	for _, m := range c.p.Experiment.Score.Metrics {
 		conf.Metrics[m] = nil
 	}
-	raw, err := c.read(row.Score, "scores")
-	if err != nil || raw == nil {
+	scores, err := c.scoresOf(row.Score)
+	if err != nil || scores == nil {
 		return conf, err
 	}
 	conf.Key = c.out.Keys[row.Score.Index()].String()
-	scores, ok := c.scores[row.Score]
-	if !ok {
-		if scores, err = ReadScores(raw); err != nil {
-			return conf, err
-		}
-		c.scores[row.Score] = scores
-	}
 	conf.Lost = scores.Lost
 	c.fill(&conf, scores)
 	conf.Latency = c.latency(row, scores)
@@ -161,12 +156,37 @@ func (c *collector) row(row Row) (report.Configuration, error) {
 	conf.IngestSeconds = c.seconds(row.Ingest)
 	conf.Cost = c.rowCost(row)
 	conf.Approximate = len(row.Checks) > 0
-	conf.ANNRecall, err = c.annRecall(row.Checks)
+	conf.Rounded = slices.ContainsFunc(row.Checks, comparesScores)
+	conf.ANNRecall, conf.ScoreDifference, err = c.annRecall(row.Checks)
 	return conf, err
 }
 
+// scoresOf reads the scores of a stage once; nil when there are none.
+func (c *collector) scoresOf(s *engine.Stage) (*Scores, error) {
+	if known := c.scores[s]; known != nil {
+		return known, nil
+	}
+	scores := c.ahead.scores[s]
+	if scores == nil {
+		var err error
+		if scores, err = c.readScores(s); err != nil || scores == nil {
+			return nil, err
+		}
+	}
+	c.scores[s] = scores
+	return scores, nil
+}
+
+func (c *collector) readScores(s *engine.Stage) (*Scores, error) {
+	raw, err := c.read(s, "scores")
+	if err != nil || raw == nil {
+		return nil, err
+	}
+	return ReadScores(raw)
+}
+
 func (c *collector) fill(conf *report.Configuration, scores *Scores) {
-	primary := slices.Index(scores.Metrics, c.p.Experiment.Score.Primary)
+	conf.Columns = make(map[string][]float64, len(scores.Metrics))
 	for i, name := range scores.Metrics {
 		s := scores.Summaries[i]
 		if s.Measured() {
@@ -174,21 +194,24 @@ func (c *collector) fill(conf *report.Configuration, scores *Scores) {
 			conf.Metrics[name] = &mean
 		}
 		conf.Empty, conf.Missing = s.Empty, s.Missing
+		column := make([]float64, len(scores.Questions))
+		for q := range column {
+			v, ok := scores.Questions[q].Value(i)
+			if !ok {
+				v = math.NaN()
+			}
+			column[q] = v
+		}
+		conf.Columns[name] = column
 	}
+	conf.Values = conf.Columns[c.p.Experiment.Score.Primary]
+	conf.PerQuestion = make(map[string]map[string]*float64, len(scores.Questions))
 	for _, q := range scores.Questions {
 		values := make(map[string]*float64, len(scores.Metrics))
 		for i, name := range scores.Metrics {
-			values[name] = nil
-			if v, ok := q.Value(i); ok {
-				values[name] = &v
-			}
+			values[name] = (*float64)(q.Values[i])
 		}
 		conf.PerQuestion[q.ID] = values
-		v, ok := q.Value(primary)
-		if !ok {
-			v = math.NaN()
-		}
-		conf.Values = append(conf.Values, v)
 	}
 }
 
@@ -208,7 +231,7 @@ func (c *collector) scored(r *report.Report) {
 // spans notes what a row's chunker made of the answer spans.
 func (c *collector) spans(r *report.Report, row Row) {
 	if s := c.scores[row.Score]; s != nil && s.Spans != nil {
-		r.AddSpans(report.Spans{Chunker: row.Chunks, Coverage: c.p.Experiment.Golden.Coverage, SpanCounts: report.SpanCounts(*s.Spans)})
+		r.AddSpans(report.Spans{Chunker: row.Chunks, Coverage: c.p.Experiment.Golden.Coverage, SpanCounts: *s.Spans})
 	}
 }
 

@@ -54,13 +54,16 @@ func (b *builder) fetch() (source.Source, any, []File, error) {
 	for _, f := range files {
 		size += f.Size
 	}
-	b.shards = shardsFor(size)
+	b.sharding = shardsFor(size)
+	if b.env.cut != nil {
+		b.sharding = b.env.cut(size)
+	}
 	local := !source.Remote(kind, src)
 	s := &engine.Stage{
 		Address: address("fetch", opt.Label),
-		Kind:    fetchKind(b.shards, local),
+		Kind:    fetchKind(b.sharding, local),
 		Needs:   engine.Resources{CPU: 1}, Outside: size,
-		Work:   fetchWork{src, b.shards},
+		Work:   fetchWork{src, b.sharding},
 		Fields: append(paramFields("corpus", params, b.veil, nil), fileFields("corpus", params, files)...),
 		Check:  func() error { return Unchanged(files) },
 	}

@@ -68,7 +68,7 @@ func TestIndex_seesTheCorpusInOrder(t *testing.T) {
 		for i := range shards {
 			inputs[shardName("chunks", i)] = lines(t, chunks[i]...)
 		}
-		out, err := l.run(t, indexKindPure, indexWork{collect{}, nil, shards}, inputs)
+		out, err := l.run(t, indexKindPure, indexWork{collect{}, nil, shardRange{0, shards, shards}}, inputs)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func TestIndex_refusesWhatDoesNotFit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if out, err := newLab(t).run(t, indexKindPure, indexWork{collect{}, nil, 1}, inputs); err == nil {
+			if out, err := newLab(t).run(t, indexKindPure, indexWork{collect{}, nil, shardRange{0, 1, 1}}, inputs); err == nil {
 				t.Errorf("indexed as %q", out["chunks"])
 			}
 		})
@@ -169,13 +169,21 @@ func TestUnchanged_namesTheFile(t *testing.T) {
 
 func TestShardsFor_growsInPowersOfTwo(t *testing.T) {
 	t.Parallel()
-	last := 0
-	for _, size := range []int64{0, 1 << 20, 32 << 20, 512 << 20, 1 << 40} {
-		n := shardsFor(size)
-		if n < last || n&(n-1) != 0 {
-			t.Errorf("%d shards for %d bytes", n, size)
+	last := sharding{}
+	for _, size := range []int64{0, 1 << 20, 32<<20 - 1, 32 << 20, 512<<20 - 1, 512 << 20, 512<<20 + 1, 5 << 30, 100 << 30, 1 << 40} {
+		s := shardsFor(size)
+		if s.shards < last.shards || s.parts < last.parts || s.shards&(s.shards-1) != 0 || s.shards%s.parts != 0 || s.part(0).n > 1<<8 {
+			t.Errorf("%+v for %d bytes, %+v for fewer", s, size, last)
 		}
-		last = n
+		if each := size / int64(s.shards); s.parts > 1 && s.shards < mostShards && (each > shardBytes || s.shards > 128 && 2*size <= int64(s.shards)*shardBytes) {
+			t.Errorf("%d bytes to a shard of %d", each, size)
+		}
+		last = s
+	}
+	for size, want := range map[int64]sharding{0: {8, 1}, 40 << 20: {32, 1}, 500 << 20: {32, 1}, 600 << 20: {256, 8}, 50 << 30: {16384, 512}} {
+		if got := shardsFor(size); got != want {
+			t.Errorf("%d bytes: %+v, want %+v", size, got, want)
+		}
 	}
 	seen := make([]int, 8)
 	for i := range 800 {

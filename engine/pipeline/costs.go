@@ -3,16 +3,26 @@ package pipeline
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
+	"sync"
 	"time"
 
 	"raglab/engine"
+	"raglab/internal/jsonscan"
 	"raglab/internal/report"
 )
 
-// measurement is what was observed while a stage ran.
+// measurement is what was observed while a stage ran. Its methods may be called by
+// several goroutines at once.
 type measurement struct {
-	values map[string]json.RawMessage
-	wall   float64 // seconds
+	values  map[string]json.RawMessage
+	wall    float64 // seconds
+	started time.Time
+	machine string
+
+	reading sync.Once // of the times
+	whole   times
+	parts   map[string]times
 }
 
 // number reads a measured number, and false when it was not measured.
@@ -21,8 +31,9 @@ func (m *measurement) number(name string) (float64, bool) {
 	if !ok {
 		return 0, false
 	}
-	var v float64
-	return v, json.Unmarshal(raw, &v) == nil
+	in := jsonscan.New(raw)
+	v := in.Number()
+	return v, in.Done() == nil
 }
 
 // measure reads what was observed while the stage's result was made; nil when
@@ -31,8 +42,20 @@ func (c *collector) measure(s *engine.Stage) *measurement {
 	if m, ok := c.measured[s]; ok {
 		return m
 	}
-	m := c.readMeasurement(s)
+	m, ok := c.ahead.measured[s]
+	if !ok {
+		m = c.readMeasurement(s)
+	}
 	c.measured[s] = m
+	if m == nil {
+		return nil
+	}
+	if m.started.After(c.newest) {
+		c.newest = m.started
+	}
+	if m.machine != "" {
+		c.machines[m.machine] = true
+	}
 	return m
 }
 
@@ -44,29 +67,27 @@ func (c *collector) readMeasurement(s *engine.Stage) *measurement {
 	if err != nil {
 		return nil
 	}
-	m := &measurement{}
 	var made struct {
 		Started time.Time         `json:"started"`
 		WallMS  float64           `json:"wall_ms"`
 		By      map[string]string `json:"by"`
 	}
-	if json.Unmarshal(record.Measurements, &m.values) != nil || json.Unmarshal(record.Provenance, &made) != nil {
+	values := map[string]json.RawMessage{}
+	in := jsonscan.New(record.Measurements)
+	in.Object(func(name []byte) { values[string(name)] = in.Raw() })
+	if in.Done() != nil || json.Unmarshal(record.Provenance, &made) != nil {
 		return nil
 	}
-	m.wall = made.WallMS / 1000
-	if made.Started.After(c.newest) {
-		c.newest = made.Started.UTC().Truncate(time.Second)
+	return &measurement{
+		values: values, wall: made.WallMS / 1000,
+		started: made.Started.UTC().Truncate(time.Second), machine: made.By["machine"],
 	}
-	if machine := made.By["machine"]; machine != "" {
-		c.machines[machine] = true
-	}
-	return m
 }
 
 // bytes sums a size over index stages; nil when one did not measure it.
 func (c *collector) bytes(indexes []*engine.Stage, name string) *int64 {
 	total := int64(0)
-	for _, s := range indexes {
+	for _, s := range allParts(indexes) {
 		m := c.measure(s)
 		if m == nil {
 			return nil
@@ -83,7 +104,7 @@ func (c *collector) bytes(indexes []*engine.Stage, name string) *int64 {
 // heapBytes sums the sizes of the rows in a database that indexes are over; nil
 // when none of them is in one.
 func (c *collector) heapBytes(indexes []*engine.Stage) *int64 {
-	resident := slices.DeleteFunc(slices.Clone(indexes), func(s *engine.Stage) bool { return s.Residence == nil })
+	resident := slices.DeleteFunc(allParts(indexes), func(s *engine.Stage) bool { return s.Residence == nil })
 	if len(resident) == 0 {
 		return nil
 	}
@@ -197,16 +218,18 @@ func (c *collector) ingest(r *report.Report) error {
 
 func (c *collector) ingestOf(index *engine.Stage) report.Ingest {
 	var chunks, embeds []*engine.Stage
-	for _, in := range index.Inputs {
-		switch in.From.Kind.Name {
-		case "chunk":
-			chunks = append(chunks, in.From)
-		case "embed":
-			embeds = append(embeds, in.From)
+	parts := partsOf(index)
+	for _, part := range parts {
+		for _, in := range part.Inputs {
+			switch in.From.Kind.Name {
+			case "chunk":
+				chunks = append(chunks, in.From)
+			case "embed":
+				embeds = append(embeds, in.From)
+			}
 		}
 	}
-	name := index.Address[len("index[") : len(index.Address)-1]
-	out := report.Ingest{Name: name, Chunk: c.seconds(chunks)}
+	out := report.Ingest{Name: indexName(index), Chunk: c.seconds(chunks)}
 	c.indexCost(&out, index)
 	n, tokens := c.sum(chunks, "chunks"), c.sum(chunks, "tokens")
 	out.Chunks = int(n)
@@ -222,15 +245,20 @@ func (c *collector) ingestOf(index *engine.Stage) report.Ingest {
 	if b := c.bill(append(slices.Clone(chunks), embeds...)); b.services > 0 {
 		out.USD, out.USDEstimated = b.report(), b.estimated
 	}
-	out.Total = c.seconds(append(append(chunks, embeds...), index))
+	if parts[0] != index { // putting them together takes time too
+		parts = append(parts, index)
+	}
+	out.Total = c.seconds(slices.Concat(chunks, embeds, parts))
 	return out
 }
 
-// indexCost fills in what the index stage itself took.
+// indexCost fills in what the index stages themselves took.
 func (c *collector) indexCost(out *report.Ingest, index *engine.Stage) {
-	out.Index, out.Build = c.cost(index), c.cost(index)
-	out.IndexBytes, out.HeapBytes = c.bytes([]*engine.Stage{index}, "index_bytes"), c.heapBytes([]*engine.Stage{index})
-	m := c.measure(index)
+	parts := partsOf(index)
+	out.Index = c.seconds(parts)
+	out.Build = out.Index
+	out.IndexBytes, out.HeapBytes = c.bytes(parts, "index_bytes"), c.heapBytes(parts)
+	m := c.together(parts)
 	if m == nil {
 		return
 	}
@@ -244,6 +272,41 @@ func (c *collector) indexCost(out *report.Ingest, index *engine.Stage) {
 	}
 	_ = json.Unmarshal(m.values["server"], &out.Server) // none in this process
 	out.Words, out.UnknownWords, out.TextBytes = whole[int](m, "words"), whole[int](m, "unknown_words"), whole[int64](m, "text_bytes")
+}
+
+// together is what the parts of an index measured, added up; nil when one did not.
+func (c *collector) together(parts []*engine.Stage) *measurement {
+	first := c.measure(parts[0])
+	if len(parts) == 1 || first == nil {
+		return first
+	}
+	sum := &measurement{values: map[string]json.RawMessage{"server": first.values["server"]}}
+	documents := 0.0
+	for _, name := range []string{"normalise_seconds", "copy_seconds", "build_seconds", "words", "unknown_words", "text_bytes"} {
+		total, all := 0.0, true
+		for _, s := range parts {
+			m := c.measure(s)
+			if m == nil {
+				return nil
+			}
+			v, ok := m.number(name)
+			if each, known := m.number("normalise_ms_per_document"); known && each > 0 && name == "normalise_seconds" {
+				documents += 1000 * v / each
+			}
+			total, all = total+v, all && ok
+		}
+		if all {
+			sum.set(name, total)
+		}
+		if name == "normalise_seconds" && documents > 0 {
+			sum.set("normalise_ms_per_document", 1000*total/documents)
+		}
+	}
+	return sum
+}
+
+func (m *measurement) set(name string, v float64) {
+	m.values[name] = strconv.AppendFloat(nil, v, 'g', -1, 64)
 }
 
 // whole is a measured whole number; nil when it was not measured.

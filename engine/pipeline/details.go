@@ -1,10 +1,8 @@
 package pipeline
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -158,17 +156,9 @@ func (d *detailer) readQuestions(r *report.Report, hits int) (err error) {
 	if d.questions, err = readJudgements(stageInputs{d.collector, d.p.Rows[0].Score}); err != nil {
 		return err
 	}
-	raw, err := d.read(d.p.Questions, "queries")
+	texts, err := d.questionTexts()
 	if err != nil {
 		return err
-	}
-	texts := map[string]string{}
-	for dec := json.NewDecoder(bytes.NewReader(raw)); dec.More(); {
-		var q queryLine
-		if err := dec.Decode(&q); err != nil {
-			return fmt.Errorf("read questions: %w", err)
-		}
-		texts[q.ID] = q.Text
 	}
 	d.limit(r, hits)
 	d.Questions = make([]report.DetailQuestion, len(d.questions))

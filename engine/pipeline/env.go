@@ -36,6 +36,9 @@ type Env struct {
 	Postgres func(ctx context.Context) (*pg.DB, error)
 	Tables   engine.Residence
 	Log      hclog.Logger
+
+	// cut, where a test sets it, decides how a corpus is cut instead of [shardsFor].
+	cut func(bytes int64) sharding
 }
 
 // Assets finds models and other large files by name.

@@ -1,13 +1,13 @@
 package pipeline
 
 import (
+	"bufio"
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 
 	"raglab/axes"
@@ -18,61 +18,39 @@ import (
 	"raglab/internal/web"
 )
 
-// Shards are parts of the corpus, by a hash of the document's id, so that a
-// changed document changes one of them. Their number is a power of two that
-// grows with the corpus: a crash costs at most one shard per worker.
-func shardsFor(bytes int64) int {
-	switch {
-	case bytes < 32<<20:
-		return 8
-	case bytes < 512<<20:
-		return 32
-	}
-	return 128
-}
-
-// shardOf is the shard of a document: the first four bytes of its id's SHA-256,
-// modulo the number of shards.
-func shardOf(id string, shards int) int {
-	sum := sha256.Sum256([]byte(id))
-	return int(binary.BigEndian.Uint32(sum[:4]) % uint32(shards))
-}
-
 func shardName(prefix string, i int) string { return fmt.Sprintf("%s-%03d", prefix, i) }
 
 // fetchWork is the work of a fetch stage.
 type fetchWork struct {
 	source source.Source
-	shards int
+	sharding
 }
 
 // fetchKind reads the corpus. One that is fetched over the network is neither the
-// same at any time nor read in a plan, even if it is pinned. Its outputs are the documents, by shard, and the
-// ids of all in corpus order.
-func fetchKind(shards int, local bool) *engine.Kind {
-	k := &engine.Kind{Name: "fetch", Version: "1", Pure: local, Cheap: local, Run: runFetch}
-	for i := range shards {
+// same at any time nor read in a plan, even if it is pinned, and one of several parts
+// is too large to be read there. Its outputs are the documents, by shard, and the ids of
+// all in corpus order; where there are several parts, those of each too.
+func fetchKind(s sharding, local bool) *engine.Kind {
+	k := &engine.Kind{Name: "fetch", Version: "1", Pure: local, Cheap: local && s.parts == 1, Run: runFetch}
+	for i := range s.shards {
 		k.Outputs = append(k.Outputs, shardName("documents", i))
 	}
 	k.Outputs = append(k.Outputs, "order")
+	if s.parts > 1 {
+		for i := range s.parts {
+			k.Outputs = append(k.Outputs, shardName("order", i))
+		}
+	}
 	return k
 }
 
 func runFetch(ctx context.Context, t *engine.Task) error {
 	w := t.Work.(fetchWork)
-	out := make([]*artifact.Lines, w.shards)
-	for i := range out {
-		f, err := t.Create(shardName("documents", i))
-		if err != nil {
-			return err
-		}
-		if out[i], err = artifact.NewLines(f); err != nil {
-			return err
-		}
+	out, err := newDealer(t, w.sharding)
+	if err != nil {
+		return err
 	}
-	var order bytes.Buffer
-	ids := json.NewEncoder(&order)
-	ids.SetEscapeHTML(false)
+	defer out.discard()
 	documents, size := 0, 0
 	slow, ok := w.source.(source.Progressive)
 	if ok {
@@ -82,11 +60,8 @@ func runFetch(ctx context.Context, t *engine.Task) error {
 		if err != nil {
 			return sourceError(err)
 		}
-		if err := out[shardOf(doc.ID, w.shards)].Write(doc); err != nil {
+		if err := out.deal(doc); err != nil {
 			return err
-		}
-		if err := ids.Encode(doc.ID); err != nil {
-			return fmt.Errorf("write order: %w", err)
 		}
 		documents++
 		size += len(doc.Text)
@@ -99,14 +74,9 @@ func runFetch(ctx context.Context, t *engine.Task) error {
 			t.Warn("%s", text)
 		}
 	}
-	for _, l := range out {
-		if err := l.Close(); err != nil {
-			return err
-		}
-	}
 	t.Measure("documents", documents)
 	t.Measure("text_bytes", size)
-	return t.Write("order", order.Bytes())
+	return out.close(ctx)
 }
 
 // sourceError tells what the user can mend from what the world did, and of that
@@ -144,12 +114,48 @@ func parseOrder(raw []byte) ([]string, error) {
 	return ids, nil
 }
 
-// chunksInOrder yields the chunks of all shards in corpus order: by the
-// document's place, then the chunk's. It reads the shards side by side and
+// idsOf yields the document ids of an input that is an order, one by one.
+func idsOf(in inputs, order string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		r, err := in.Open(order)
+		if err != nil {
+			yield("", err)
+			return
+		}
+		defer func() { _ = r.Close() }() // it was read only
+		idsIn(r)(yield)
+	}
+}
+
+// idsIn yields the document ids of an order, one by one, and ends at an error.
+func idsIn(r io.Reader) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		lines := bufio.NewReaderSize(r, 1<<16)
+		for {
+			line, err := lines.ReadBytes('\n')
+			if errors.Is(err, io.EOF) && len(line) == 0 {
+				return
+			}
+			var id string
+			if err == nil || errors.Is(err, io.EOF) {
+				err = json.Unmarshal(line, &id)
+			}
+			if err != nil {
+				err = fmt.Errorf("read order: %w", err)
+			}
+			if !yield(id, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// chunksInOrder yields the chunks of some shards in the order of their documents: by
+// the document's place, then the chunk's. It reads the shards side by side and
 // keeps one chunk of each in memory.
-func chunksInOrder(t *engine.Task, order []string, shards int) iter.Seq2[axes.Chunk, error] {
+func chunksInOrder(t *engine.Task, order []string, shards shardRange) iter.Seq2[axes.Chunk, error] {
 	return func(yield func(axes.Chunk, error) bool) {
-		heads := make([]*chunkHead, shards)
+		heads := make([]*chunkHead, shards.n)
 		defer func() {
 			for _, h := range heads {
 				if h != nil {
@@ -166,7 +172,12 @@ func chunksInOrder(t *engine.Task, order []string, shards int) iter.Seq2[axes.Ch
 			heads[i] = newChunkHead(artifact.ReadLines[axes.Chunk](r))
 		}
 		for _, id := range order {
-			h := heads[shardOf(id, shards)]
+			slot, ok := shards.slot(id)
+			if !ok {
+				yield(axes.Chunk{}, fmt.Errorf("document %q is in none of the shards", id))
+				return
+			}
+			h := heads[slot]
 			for h.ok && h.err == nil && h.chunk.Doc == id {
 				if !yield(h.chunk, nil) {
 					return

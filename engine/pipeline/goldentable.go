@@ -12,13 +12,17 @@ import (
 
 // writeGolden writes what a report says of each question, tags included. No other
 // stage reads it, so that a changed tag asks and judges nothing again.
-func (w questionsWork) writeGolden(t *engine.Task, set *golden.Set) error {
+func (w questionsWork) writeGolden(t *engine.Task, set *golden.Set, wordings []*golden.Wording) error {
 	var lines bytes.Buffer
 	enc := json.NewEncoder(&lines)
 	enc.SetEscapeHTML(false)
 	part := w.parts()
-	for _, q := range set.Questions {
-		if err := enc.Encode(goldenLine(q, part(q))); err != nil {
+	for i, q := range set.Questions {
+		line := goldenLine(q, part(q))
+		if wordings != nil && wordings[i] != nil {
+			line.Wording = new(report.Wording(*wordings[i]))
+		}
+		if err := enc.Encode(line); err != nil {
 			return fmt.Errorf("write golden questions: %w", err)
 		}
 	}

@@ -19,11 +19,11 @@ import (
 type indexWork struct {
 	leaf     retriever.Leaf
 	analyzer text.Analyzer
-	shards   int
+	shards   shardRange
 }
 
-// indexKind builds an index over the chunks of all shards, in corpus order. The
-// output chunks names the chunk of each ordinal. Of a resident leaf the output
+// indexKind builds an index over the chunks of all shards, or of those of a part, in
+// corpus order. The output chunks names the chunk of each ordinal. Of a resident leaf the output
 // index is the manifest: a function of the key, so that what was built again
 // leaves all that follows as it is.
 func indexKind(pure bool) *engine.Kind {
@@ -58,7 +58,7 @@ func runIndex(ctx context.Context, t *engine.Task) error {
 		return err
 	}
 	t.Measure("chunks", table.chunks)
-	return t.Write("chunks", table.encode(order))
+	return t.Write("chunks", table.encode())
 }
 
 // build builds the index and measures its parts.

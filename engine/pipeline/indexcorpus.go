@@ -19,7 +19,7 @@ type indexCorpus struct {
 	ctx    context.Context
 	t      *engine.Task
 	order  []string
-	shards int
+	shards shardRange
 	tab    *table // once all chunks have been seen
 	err    error  // why they could not be counted
 	rows   []float32
@@ -64,14 +64,15 @@ func (c *indexCorpus) named(err error) error {
 	if failed != nil {
 		return err
 	}
-	n := chunk.Ordinal
-	for _, doc := range c.order {
-		if n < tab.counts[doc] {
-			return fmt.Errorf("chunk %s: %w", artifact.ChunkName(doc, n), chunk.Err)
-		}
-		n -= tab.counts[doc]
+	names, failed := parseTable(tab.encode())
+	if failed != nil || chunk.Ordinal < 0 || chunk.Ordinal >= names.chunks {
+		return err
 	}
-	return err
+	name, failed := names.name(uint32(chunk.Ordinal))
+	if failed != nil {
+		return err
+	}
+	return fmt.Errorf("chunk %s: %w", name, chunk.Err)
 }
 
 // table lists the chunks, which takes a pass over them unless there was one.
@@ -90,7 +91,7 @@ func (c *indexCorpus) table() (*table, error) {
 // chunks yields all chunks by ordinal and ends at an error.
 func (c *indexCorpus) chunks() iter.Seq2[axes.Chunk, error] {
 	return func(yield func(axes.Chunk, error) bool) {
-		tab, last, documents := newTable(len(c.order), c.shards), "", 0
+		tab, last, documents := newTable(c.order, c.shards), "", 0
 		for chunk, err := range chunksInOrder(c.t, c.order, c.shards) {
 			if err == nil && c.ctx.Err() != nil {
 				err = context.Cause(c.ctx)
@@ -118,7 +119,7 @@ func (c *indexCorpus) loadVectors() error {
 	if err != nil {
 		return err
 	}
-	for i := range c.shards {
+	for i := range c.shards.n {
 		m, err := readMatrix(c.t, shardName("vectors", i))
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"raglab/axes"
 	"raglab/axes/retriever"
 )
 
@@ -12,7 +13,13 @@ import (
 func TestIndexCorpus_namesChunks(t *testing.T) {
 	t.Parallel()
 	large := errors.New("too large: cut it")
-	c := &indexCorpus{order: []string{"a", "none", "b"}, tab: &table{counts: map[string]int{"a": 2, "b": 3}}}
+	order := []string{"a", "none", "b"}
+	c := &indexCorpus{order: order, tab: newTable(order, shardRange{0, 1, 1})}
+	for _, chunk := range []axes.Chunk{{Doc: "a"}, {Doc: "a", N: 1}, {Doc: "b"}, {Doc: "b", N: 1}, {Doc: "b", N: 2}} {
+		if err := c.tab.add(chunk); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for ordinal, want := range []string{"a#0", "a#1", "b#0", "b#1", "b#2"} {
 		err := c.named(fmt.Errorf("build the table: %w", &retriever.ChunkError{Ordinal: ordinal, Err: large}))
 		if !errors.Is(err, large) || err.Error() != "chunk "+want+": too large: cut it" {

@@ -334,6 +334,10 @@ func readJudgements(in inputs) ([]golden.Question, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseJudgements(raw)
+}
+
+func parseJudgements(raw []byte) ([]golden.Question, error) {
 	var out []golden.Question
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	for dec.More() {

@@ -1,11 +1,13 @@
 package pipeline
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 
 	"raglab/engine"
+	"raglab/internal/jsonscan"
 	"raglab/internal/report"
 	"raglab/internal/stats"
 )
@@ -46,23 +48,47 @@ func (c *collector) latency(row Row, scores *Scores) *report.Latency {
 	return out
 }
 
-// share gives each part the stage's times, and returns the whole of them. Text
-// handling, where it was measured, is a part of its own and none of the search.
+// share gives each part the stage's times, and returns the whole of them.
 func (m *measurement) share(s *engine.Stage, parts map[string][]times) (times, bool) {
-	var whole, text times
-	if json.Unmarshal(m.values["latency_ms"], &whole) != nil {
-		return nil, false
+	m.readTimes(s)
+	for name, ms := range m.parts {
+		parts[name] = append(parts[name], ms)
 	}
-	name, own := asking[s.Kind.Name], whole
-	if raw, ok := m.values["text_ms"]; ok && json.Unmarshal(raw, &text) == nil {
-		parts["text"] = append(parts["text"], text)
-		own = make(times, len(whole))
-		for q, ms := range whole {
-			own[q] = ms - text[q]
+	return m.whole, m.whole != nil
+}
+
+// readTimes reads how long the questions took in the stage, once. Text handling, where
+// it was measured, is a part of its own and none of the search.
+func (m *measurement) readTimes(s *engine.Stage) {
+	m.reading.Do(func() {
+		whole := parseTimes(m.values["latency_ms"])
+		if whole == nil {
+			return
 		}
+		own := whole
+		m.whole, m.parts = whole, map[string]times{}
+		if text := parseTimes(m.values["text_ms"]); text != nil {
+			m.parts["text"] = text
+			own = make(times, len(whole))
+			for q, ms := range whole {
+				own[q] = ms - text[q]
+			}
+		}
+		m.parts[asking[s.Kind.Name]] = own
+	})
+}
+
+// parseTimes reads milliseconds by question; nil where there are none.
+func parseTimes(raw json.RawMessage) times {
+	if raw == nil {
+		return nil
 	}
-	parts[name] = append(parts[name], own)
-	return whole, true
+	in, ms := jsonscan.New(raw), make(times, 1+bytes.Count(raw, []byte{','}))
+	in.Object(func(question []byte) { ms[string(question)] = in.Number() })
+	if in.Done() != nil {
+		return nil
+	}
+	return ms
 }
 
 // summed adds up each question's times; nil when one was not measured.
@@ -117,17 +143,20 @@ func (c *collector) termlessNotes(r *report.Report) {
 }
 
 // annRecall reads what checks of approximate indexes came to; of several the worst
-// at each rank, and nothing when one is unmeasured.
-func (c *collector) annRecall(checks []*engine.Stage) ([]report.ANNRecall, error) {
-	var worst []report.ANNRecall
+// at each rank and the greatest difference of a score, and nothing when one is
+// unmeasured.
+func (c *collector) annRecall(checks []*engine.Stage) (worst []report.ANNRecall, difference *float64, err error) {
 	for i, s := range checks {
 		raw, err := c.read(s, "ann_recall")
 		if err != nil || raw == nil {
-			return nil, err
+			return nil, nil, err
 		}
 		found, err := ReadANNRecall(raw)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		if d := found.ScoreDifference; d != nil && (difference == nil || *d > *difference) {
+			difference = d
 		}
 		at := make([]report.ANNRecall, len(found.At))
 		for j, a := range found.At {
@@ -138,11 +167,11 @@ func (c *collector) annRecall(checks []*engine.Stage) ([]report.ANNRecall, error
 			continue
 		}
 		if len(at) != len(worst) {
-			return nil, nil
+			return nil, nil, nil
 		}
 		for j := range worst {
 			worst[j].Mean, worst[j].P5 = min(worst[j].Mean, at[j].Mean), min(worst[j].P5, at[j].P5)
 		}
 	}
-	return worst, nil
+	return worst, difference, nil
 }

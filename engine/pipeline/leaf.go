@@ -25,13 +25,16 @@ type leafBuilder struct {
 	// leafNeeds and textNeeds are what the two kinds read besides their input.
 	leafNeeds, textNeeds []engine.Field
 	blocked              string
-	// distance is what an approximate leaf's ranking approximates, else empty.
+	// distance is what the ranking of a leaf approximates that may miss some of the
+	// nearest vectors, or keeps them rounded, else empty.
 	distance string
+	rounded  bool
 	pure     bool
 	resident bool
 	// workers are what the server takes besides, where the machine decided it.
 	workers int
 	out     asked
+	index   index
 	vectors []engine.Input // the chunks' embeddings
 	search  []engine.Input
 }
@@ -65,11 +68,10 @@ func (l *leafBuilder) add(cfg *spec.Configuration, fit fitting) error {
 			return err
 		}
 	}
-	index, err := l.addIndex()
-	if err != nil {
+	if err := l.addIndex(); err != nil {
 		return err
 	}
-	return l.addSearch(index)
+	return l.addSearch()
 }
 
 // choose evaluates the leaf's option and, when the leaf reads text, the text
@@ -120,6 +122,11 @@ func (l *leafBuilder) look(leaf retriever.Leaf) {
 			l.distance = distance
 		}
 	}
+	if r, ok := leaf.(retriever.Rounded); ok {
+		if distance, rounded := r.Rounded(); rounded {
+			l.distance, l.rounded = distance, true
+		}
+	}
 }
 
 // addVectors makes the embeddings of chunks and questions inputs.
@@ -149,45 +156,6 @@ type namedIndex struct {
 	names  string
 }
 
-// addIndex adds the index stage, once for all configurations that share it.
-func (l *leafBuilder) addIndex() (index *engine.Stage, err error) {
-	building := l.options[0].atBuild()
-	shared := namedIndex{building.opt, strings.Join(append(slices.Clone(l.names), building.name), "\x00")}
-	if index = l.indexes[shared]; index == nil {
-		if index, err = l.newIndex(building); err != nil {
-			return nil, err
-		}
-		l.indexes[shared] = index
-	}
-	l.out.ingest = include(slices.Clone(l.out.ingest), index)
-	l.out.indexes = []*engine.Stage{index}
-	return index, nil
-}
-
-func (l *leafBuilder) newIndex(building *choice) (*engine.Stage, error) {
-	s := &engine.Stage{
-		Address: address("index", append(slices.Clone(l.names), building.name)...), Kind: indexKindVolatile,
-		Needs: engine.Resources{CPU: 1 + l.workers, Memory: indexMemory}, Inputs: l.buildInputs(), Blocked: l.blocked,
-	}
-	if l.resident {
-		s.Residence = l.env.Tables
-	}
-	if l.resident || l.pure { // a manifest does not change with what it describes
-		s.Kind = indexKindPure
-	}
-	return l.stage(s, append([]*choice{building}, l.options[1:]...), func(o []*choice) ([]engine.Field, any, error) {
-		leaf, analyzer, err := l.instancesOf(o)
-		fields := append(l.fields(o, buildTime), engine.Field{Class: engine.Params, Path: "shards", Value: int64(l.shards)})
-		return append(fields, settingFields(leaf)...), indexWork{leaf, analyzer, l.shards}, err
-	})
-}
-
-// buildInputs are what an index is built from.
-func (l *leafBuilder) buildInputs() []engine.Input {
-	order := engine.Input{Name: "order", From: l.p.Fetch, Output: "order"}
-	return slices.Concat(l.out.chunks.inputs(), []engine.Input{order}, l.vectors)
-}
-
 // settingFields are what the machine decides for a build of a resident index.
 func settingFields(leaf retriever.Leaf) []engine.Field {
 	r, ok := leaf.(retriever.Resident)
@@ -201,7 +169,7 @@ func settingFields(leaf retriever.Leaf) []engine.Field {
 	return fields
 }
 
-func (l *leafBuilder) addSearch(index *engine.Stage) (err error) {
+func (l *leafBuilder) addSearch() (err error) {
 	names := append(slices.Clone(l.names), l.options[0].name)
 	l.out.name = joined(names)
 	kind := searchKindPure
@@ -211,9 +179,7 @@ func (l *leafBuilder) addSearch(index *engine.Stage) (err error) {
 	l.out.run, err = l.stage(&engine.Stage{
 		Address: address("search", names...), Kind: kind,
 		Needs: engine.Resources{CPU: l.env.Threads}, Blocked: l.blocked,
-		Inputs: append(l.search,
-			engine.Input{Name: "index", From: index, Output: "index"},
-			engine.Input{Name: "chunks", From: index, Output: "chunks"}),
+		Inputs: append(append(l.search, l.index.inputs()...), l.index.names()),
 	}, l.options, func(o []*choice) ([]engine.Field, any, error) {
 		leaf, analyzer, err := l.instancesOf(o)
 		if d, ok := leaf.(retriever.DepthLimiter); ok && err == nil {

@@ -2,16 +2,20 @@ package pipeline
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"raglab/cache"
 	"raglab/engine"
 	"raglab/engine/artifact"
 	"raglab/golden"
 	"raglab/internal/report"
+	"raglab/internal/stats"
 	"raglab/internal/trec"
 )
 
@@ -32,11 +36,15 @@ func (p *Pipeline) Lookup(ctx context.Context, store cache.Store, out *engine.Ou
 	for _, r := range q.Relevant {
 		l.Judged = append(l.Judged, report.Judgement{Document: r.Doc, Span: r.Span, Grade: r.Grade})
 	}
+	lines, err := c.readLinesOf(id)
+	if err != nil {
+		return nil, err
+	}
 	for _, row := range p.Rows {
-		if out.State[row.Score.Index()] != engine.StateDone {
+		if lines[row.Run] == nil {
 			continue
 		}
-		rank, err := c.lookUp(row, *q)
+		rank, err := c.lookUp(row, *q, *lines[row.Run])
 		if err != nil {
 			return nil, fmt.Errorf("look up %s in %s: %w", id, row.Configuration.Name(), err)
 		}
@@ -53,42 +61,87 @@ func (c *collector) judgedQuestion(id string) (*golden.Question, error) {
 	if err != nil {
 		return nil, err
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	for dec.More() {
-		var q golden.Question
-		if err := dec.Decode(&q); err != nil {
-			return nil, fmt.Errorf("read judgements: %w", err)
-		}
-		if q.ID == id {
-			text, err := c.questionText(id)
-			q.Text = text
-			return &q, err
-		}
+	judged, err := parseJudgements(raw)
+	if err != nil {
+		return nil, err
 	}
-	return nil, nil
+	at := slices.IndexFunc(judged, func(q golden.Question) bool { return q.ID == id })
+	if at < 0 {
+		return nil, nil
+	}
+	texts, err := c.questionTexts()
+	judged[at].Text = texts[id]
+	return &judged[at], err
 }
 
-// questionText is what is asked, which stands apart from how it is judged.
-func (c *collector) questionText(id string) (string, error) {
+// questionTexts are what is asked, by question: it stands apart from how it is judged.
+func (c *collector) questionTexts() (map[string]string, error) {
 	raw, err := c.read(c.p.Questions, "queries")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	for dec.More() {
+	texts := map[string]string{}
+	for dec := json.NewDecoder(bytes.NewReader(raw)); dec.More(); {
 		var q queryLine
 		if err := dec.Decode(&q); err != nil {
-			return "", fmt.Errorf("read queries: %w", err)
+			return nil, fmt.Errorf("read questions: %w", err)
 		}
-		if q.ID == id {
-			return q.Text, nil
-		}
+		texts[q.ID] = q.Text
 	}
-	return "", nil
+	return texts, nil
 }
 
-// lookUp is where a row ranks what is relevant to a question.
-func (c *collector) lookUp(row Row, q golden.Question) (*report.Rank, error) {
+// readLinesOf reads, on all cores, the lines of a question in the final rankings of the
+// rows that are scored, by the stage that ranked. A ranking that is not there is left
+// out; one that says nothing of the question has no lines.
+func (c *collector) readLinesOf(question string) (map[*engine.Stage]*[]byte, error) {
+	var runs []*engine.Stage
+	for _, row := range c.p.Rows {
+		if c.out.State[row.Score.Index()] == engine.StateDone && !slices.Contains(runs, row.Run) {
+			runs = append(runs, row.Run)
+		}
+	}
+	lines, errs := make([]*[]byte, len(runs)), make([]error, len(runs))
+	var buffers sync.Pool // rankings are long, and nothing stays of one but the lines
+	stats.Parallel(len(runs), func(i int) {
+		raw, _ := buffers.Get().(*bytes.Buffer)
+		raw = cmp.Or(raw, &bytes.Buffer{})
+		defer buffers.Put(raw)
+		there, err := c.readInto(raw, runs[i], "run")
+		if errs[i] = err; there && err == nil {
+			found := bytes.Clone(linesOf(raw.Bytes(), question))
+			lines[i] = &found
+		}
+	})
+	by := make(map[*engine.Stage]*[]byte, len(runs))
+	for i, s := range runs {
+		by[s] = lines[i]
+	}
+	return by, cmp.Or(errs...)
+}
+
+// readInto reads an output into a buffer, in place of what is in it, and reports whether
+// there is one.
+func (c *collector) readInto(raw *bytes.Buffer, s *engine.Stage, output string) (bool, error) {
+	blob, ok := c.out.Output(s, output)
+	if !ok {
+		return false, nil
+	}
+	lost := func(err error) error { return &engine.LostInputError{Input: output, From: s, Err: err} }
+	r, err := c.store.Open(c.ctx, blob.Digest)
+	if err != nil {
+		return true, lost(err)
+	}
+	raw.Reset()
+	if _, err := raw.ReadFrom(r); err != nil {
+		return true, lost(errors.Join(err, r.Close()))
+	}
+	return true, r.Close()
+}
+
+// lookUp is where a row ranks what is relevant to a question, by the question's lines of
+// its run; nil where the question is not scored.
+func (c *collector) lookUp(row Row, q golden.Question, lines []byte) (*report.Rank, error) {
 	tr, err := c.tracing(row, func(id string) bool { return id == q.ID })
 	if err != nil {
 		return nil, err
@@ -97,11 +150,7 @@ func (c *collector) lookUp(row Row, q golden.Question) (*report.Rank, error) {
 	if place < 0 {
 		return nil, nil
 	}
-	raw, err := c.read(row.Run, "run")
-	if err != nil || raw == nil {
-		return nil, err
-	}
-	run, err := artifact.ReadRun(linesOf(raw, q.ID))
+	run, err := artifact.ReadRun(lines)
 	if err != nil {
 		return nil, err
 	}

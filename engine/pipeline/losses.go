@@ -168,27 +168,45 @@ func hasRelevant(q golden.Question, is func(doc string) bool) bool {
 	return slices.ContainsFunc(q.Relevant, func(r golden.Relevant) bool { return r.Grade > 0 && is(r.Doc) })
 }
 
-// corpus are the ids of the documents, and of the wholes that they are parts of.
+// judged are the ids that questions are judged by: of documents, of those of chunks,
+// and of the wholes that these are parts of. A corpus may have very many others.
+func (tr *tracing) judged() map[string]bool {
+	ids := map[string]bool{}
+	for _, q := range tr.questions {
+		for _, r := range q.Relevant {
+			for _, id := range []string{r.Doc, artifact.DocumentOf(r.Doc)} {
+				ids[id], ids[tr.parts.of(id)] = true, true
+			}
+		}
+	}
+	return ids
+}
+
+// corpus are the judged ids that are those of documents, or of the wholes that these are
+// parts of.
 func (tr *tracing) corpus() (map[string]bool, error) {
 	raw, err := tr.c.read(tr.c.p.Fetch, "order")
 	if err != nil {
 		return nil, err
 	}
-	ids, err := parseOrder(raw)
-	if err != nil {
-		return nil, err
-	}
-	known := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		known[id], known[tr.parts.of(id)] = true, true
+	known, judged := map[string]bool{}, tr.judged()
+	for id, err := range idsIn(bytes.NewReader(raw)) {
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range []string{id, tr.parts.of(id)} {
+			if judged[id] {
+				known[id] = true
+			}
+		}
 	}
 	return known, nil
 }
 
-// chunkedDocuments are the documents that have chunks, or the wholes that these are
-// parts of.
+// chunkedDocuments are the judged documents that have chunks, or the wholes that these
+// are parts of.
 func (tr *tracing) chunkedDocuments(row Row) (map[string]bool, error) {
-	documents := map[string]bool{}
+	documents, judged := map[string]bool{}, tr.judged()
 	for _, index := range row.Indexes[:1] {
 		raw, err := tr.c.read(index, "chunks")
 		if err != nil {
@@ -198,8 +216,10 @@ func (tr *tracing) chunkedDocuments(row Row) (map[string]bool, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range table.doc {
-			documents[tr.parts.of(table.docs[d])] = true
+		for id, chunks := range table.documents {
+			if id = tr.parts.of(id); chunks > 0 && judged[id] {
+				documents[id] = true
+			}
 		}
 	}
 	return documents, nil

@@ -108,14 +108,14 @@ func (r rowOf) losses(t *testing.T, memory *report.LossMemory) *report.Losses {
 			Fields: []engine.Field{{Class: engine.Source, Path: output, Value: cache.DigestOf(b).String()}},
 		})
 	}
-	table := newTable(len(r.order), 1)
+	table := newTable(r.order, shardRange{0, 1, 1})
 	for _, c := range r.chunks {
 		if err := table.add(c); err != nil {
 			t.Fatal(err)
 		}
 	}
 	chunks := kind("chunks", lines(t, r.chunks...))
-	index := kind("chunks", table.encode(r.order))
+	index := kind("chunks", table.encode())
 	final := kind("run", runBytes(t, r.final))
 	score := g.Add(&engine.Stage{
 		Address: "score[row]", Kind: scoreKind, Needs: engine.Resources{CPU: 1}, Work: scorer(t, r.relevance, "recall@2"),

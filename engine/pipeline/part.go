@@ -43,7 +43,7 @@ func BuildPart(ctx context.Context, exp *spec.Experiment, env Env, cuts bool) (*
 	b := &builder{
 		ctx: ctx, exp: exp, env: env, firsts: exp.FirstOfGrids(),
 		p:       &Pipeline{Experiment: exp, Graph: engine.NewGraph()},
-		chunked: map[sharded]chunked{}, embedded: map[sharded]embedded{}, indexes: map[namedIndex]*engine.Stage{},
+		chunked: map[sharded]chunked{}, embedded: map[sharded]embedded{}, indexes: map[namedIndex]index{},
 	}
 	b.instances = newInstances(env, exp.Language)
 	b.p.instances = b.instances

@@ -1,11 +1,11 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -39,13 +39,13 @@ func encoded(t interface{ Fatal(...any) }, documents [][]int) string {
 	for d := range documents {
 		order = append(order, fmt.Sprint("d", d))
 	}
-	tab := newTable(len(order), 1)
+	tab := newTable(order, shardRange{0, 1, 1})
 	for _, c := range grouped(documents) {
 		if err := tab.add(c); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return string(tab.encode(order))
+	return string(tab.encode())
 }
 
 // TestPassages_rankAsTheirBestChunks holds rankings of passages against their
@@ -54,11 +54,10 @@ func TestPassages_rankAsTheirBestChunks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.SliceOfN(rapid.IntRange(1, 5), 0, 4), 1, 4).Draw(rt, "passages")
-		tab, chunks := &chunkTable{}, grouped(sizes)
-		for line := range strings.Lines(encoded(rt, sizes)) {
-			if err := tab.read(strings.TrimSuffix(line, "\n")); err != nil {
-				rt.Fatal(err)
-			}
+		chunks := grouped(sizes)
+		tab, err := parseTable([]byte(encoded(rt, sizes)))
+		if err != nil {
+			rt.Fatal(err)
 		}
 		hits := make([]axes.Hit, len(chunks))
 		for i := range hits {
@@ -107,7 +106,7 @@ func TestTable_tellsPassagesOnlyWhereChunksShareThem(t *testing.T) {
 func TestTable_refusesPassagesThatAreNoRuns(t *testing.T) {
 	t.Parallel()
 	for name, firsts := range map[string][]int{"of a chunk to come": {1, 1}, "taken up again": {0, 1, 0}, "of no chunk": {-1}} {
-		tab, failed := newTable(1, 1), false
+		tab, failed := newTable([]string{"d"}, shardRange{0, 1, 1}), false
 		for n, first := range firsts {
 			failed = failed || tab.add(axes.Chunk{Doc: "d", N: n, Around: &axes.Passage{First: first}}) != nil
 		}
@@ -115,7 +114,7 @@ func TestTable_refusesPassagesThatAreNoRuns(t *testing.T) {
 			t.Errorf("a passage %s is listed", name)
 		}
 	}
-	if err := newTable(1, 1).add(axes.Chunk{Doc: "d"}); err != nil {
+	if err := newTable([]string{"d"}, shardRange{0, 1, 1}).add(axes.Chunk{Doc: "d"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -123,7 +122,7 @@ func TestTable_refusesPassagesThatAreNoRuns(t *testing.T) {
 func TestChunkTable_refusesWhatDoesNotAddUp(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"d", "d x", "d -1", "d 2 1", "d 2 3", "d 2 1,", "d 2 0,2", "d 2 x", "d 2 1,1,1"} {
-		if err := new(chunkTable).read(line); err == nil {
+		if _, err := parseTable([]byte(line + "\n")); err == nil {
 			t.Errorf("%q was read", line)
 		}
 	}
@@ -204,9 +203,19 @@ func TestReadTexts_readsPassagesOfTheRun(t *testing.T) {
 	l := newLab(t)
 	chunks := grouped([][]int{{2, 1}, {3}})
 	chunks[2].Heading, chunks[2].Around = "H", nil
+	run := newRun(1)
+	if err := run.add("q0", order(3, 2, 0), func(o uint32) (string, error) {
+		return map[uint32]string{3: "d1#0", 2: "d0#2", 0: "d0#0"}[o], nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var ranked bytes.Buffer
+	if err := artifact.WriteRun(&ranked, run.Run); err != nil {
+		t.Fatal(err)
+	}
 	reader := &passageReader{}
 	_, err := l.run(t, rerankKindPure, rerankWork{reranker: reader, shards: 1}, map[string][]byte{
-		"queries": plainLines(t, queryLine{"q0", "?"}), "run": runOf(t, [][]axes.Hit{order(3, 2, 0)}),
+		"queries": plainLines(t, queryLine{"q0", "?"}), "run": ranked.Bytes(),
 		"order": plainLines(t, "d0", "d1"), "chunks-000": lines(t, chunks...),
 	})
 	if want := []string{"passage 0 of 1", "H\n0.2", "passage 0 of 0"}; err != nil || !slices.Equal(reader.read, want) {
@@ -239,8 +248,8 @@ func TestANNRecall_ofPassages(t *testing.T) {
 		p.rows = append(p.rows, unit(degrees))
 	}
 	// Passages of chunks 0-1, 2, 3-5 and 6: the second and third are equally near.
-	tab := &chunkTable{}
-	if err := tab.read("d 7 2,1,3,1"); err != nil {
+	tab, err := parseTable([]byte("d 7 2,1,3,1\n"))
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct {

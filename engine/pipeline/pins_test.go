@@ -41,7 +41,7 @@ func (r *remote) Documents(context.Context) iter.Seq2[axes.Document, error] {
 func TestFetch_readsASourceThatTellsItsProgress(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	out, err := l.run(t, fetchKind(8, false), fetchWork{&remote{}, 8}, nil)
+	out, err := l.run(t, fetchKind(sharding{8, 1}, false), fetchWork{&remote{}, sharding{8, 1}}, nil)
 	if err != nil || string(out["order"]) != "\"d0\"\n\"d1\"\n" {
 		t.Errorf("order %q, %v", out["order"], err)
 	}
@@ -49,7 +49,7 @@ func TestFetch_readsASourceThatTellsItsProgress(t *testing.T) {
 
 func TestFetch_overTheNetworkIsNoPartOfAPlan(t *testing.T) {
 	t.Parallel()
-	if k := fetchKind(8, false); k.Cheap || k.Pure {
+	if k := fetchKind(sharding{8, 1}, false); k.Cheap || k.Pure {
 		t.Errorf("a fetch over the network is %+v", k)
 	}
 	if k := fetchedQuestionsKind; k.Cheap || k.Pure || k.Name != questionsKind.Name || k.Version != questionsKind.Version {

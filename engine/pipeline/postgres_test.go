@@ -113,7 +113,7 @@ func (c *inPlane) constant(name string, b []byte) engine.Input {
 // add adds the index and the search of a leaf.
 func (c *inPlane) add(name string, leaf retriever.Leaf, analyzer text.Analyzer, tables engine.Residence) (index, search *engine.Stage) {
 	index = c.g.Add(&engine.Stage{
-		Address: address("index", name), Kind: indexKindPure, Work: indexWork{leaf, analyzer, 1}, Needs: engine.Resources{CPU: 1},
+		Address: address("index", name), Kind: indexKindPure, Work: indexWork{leaf, analyzer, shardRange{0, 1, 1}}, Needs: engine.Resources{CPU: 1},
 		Inputs: c.build, Residence: tables, Fields: []engine.Field{{Class: engine.Params, Path: "leaf", Value: name}},
 	})
 	search = c.g.Add(&engine.Stage{
@@ -144,7 +144,7 @@ func TestPostgres_indexSearchCompare(t *testing.T) {
 	lexical, lexicalSearch := c.add("lexical", leafOf(t, db, "tsvector", asItIs), words{}, tables)
 	compare := c.g.Add(&engine.Stage{
 		Address: "ann_recall[ann]", Kind: annRecallKind, Needs: engine.Resources{CPU: 1},
-		Work: annRecallWork{exactLeaf(t), "cosine", []int{10, 20}, 20, 1, false},
+		Work: annRecallWork{exact: exactLeaf(t), distance: "cosine", cutoffs: []int{10, 20}, depth: 20, shards: 1},
 		Inputs: append(c.ask[:len(c.ask):len(c.ask)],
 			input("run", annSearch, "run"), input("exact_run", exactSearch, "run"), input("index", exact, "index"), c.build[2]),
 	})

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"slices"
@@ -97,6 +98,7 @@ func (b *builder) questions(src source.Source, params any, corpusFiles []File) e
 	s.Inputs = append(s.Inputs, b.wholes...)
 	if g.Relevance == "span" {
 		s.Inputs = append(s.Inputs, b.documentInputs()...)
+		s.Fields = append(s.Fields, engine.Field{Class: engine.Code, Path: "wording", Value: wordingVersion})
 	}
 	b.p.Questions = b.p.Graph.Add(s)
 	return nil
@@ -108,14 +110,15 @@ func runQuestions(ctx context.Context, t *engine.Task) error {
 	if err != nil {
 		return err
 	}
-	if err := w.check(t, set); err != nil {
+	contents, err := w.check(t, set)
+	if err != nil {
 		return err
 	}
 	for _, p := range golden.Lint(set) {
 		t.Warn("%s", p)
 	}
 	w.count(t, set)
-	return w.write(t, set)
+	return w.write(t, set, wordings(set, contents))
 }
 
 // read reads the questions from where the spec says they are, and arranges them as it
@@ -178,42 +181,26 @@ func parseFiles(queries, qrels string) (*golden.Set, []golden.Problem, error) {
 	return golden.ParseJudged(queries, string(q), qrels, string(j))
 }
 
-// check holds the questions against the corpus.
-func (w questionsWork) check(t *engine.Task, set *golden.Set) error {
-	order, err := readOrder(t)
+// check holds the questions against the corpus. It returns the texts of the judged
+// documents where it has read them, which is for relevance by span.
+func (w questionsWork) check(t *engine.Task, set *golden.Set) (contents map[string]string, err error) {
+	known, ids, err := w.known(t, set)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	known := make(map[string]bool, len(order))
-	for _, id := range order {
-		known[id] = true
-	}
-	if w.golden.Within != "" {
-		parts, err := readWholes(t)
-		if err != nil {
-			return err
-		}
-		for _, whole := range slices.Sorted(maps.Values(parts)) {
-			if !known[whole] {
-				known[whole] = true
-				order = append(order, whole)
-			}
-		}
-	}
-	corpus := golden.Corpus{Has: func(id string) bool { return known[id] }, IDs: slices.Values(order)}
+	corpus := golden.Corpus{Has: func(id string) bool { return known[id] }, IDs: ids}
 	if w.golden.Relevance == "chunk" {
 		corpus.Has = func(id string) bool { return known[artifact.DocumentOf(id)] }
 	}
 	if w.golden.Missing == "drop" {
 		dropMissing(set, corpus.Has, t.Warn)
 		if len(set.Questions) == 0 {
-			return &engine.InputError{Err: errors.New("no question is left: the corpus has none of the documents that are judged")}
+			return nil, &engine.InputError{Err: errors.New("no question is left: the corpus has none of the documents that are judged")}
 		}
 	}
 	if w.golden.Relevance == "span" {
-		contents, err := w.contents(t, set)
-		if err != nil {
-			return err
+		if contents, err = w.contents(t, set); err != nil {
+			return nil, err
 		}
 		corpus.Content = func(id string) (string, bool) {
 			s, ok := contents[id]
@@ -221,9 +208,51 @@ func (w questionsWork) check(t *engine.Task, set *golden.Set) error {
 		}
 	}
 	if problems := golden.Check(set, corpus); len(problems) > 0 {
-		return &engine.InputError{Err: golden.Problems(problems)}
+		return nil, &engine.InputError{Err: golden.Problems(problems)}
 	}
-	return nil
+	return contents, nil
+}
+
+// known are the judged ids that are in the corpus; ids yields all that are, which are
+// not held: a corpus may have very many.
+func (w questionsWork) known(t *engine.Task, set *golden.Set) (known map[string]bool, ids iter.Seq[string], err error) {
+	known, judged := map[string]bool{}, map[string]bool{}
+	for _, q := range set.Questions {
+		for _, r := range q.Relevant {
+			judged[r.Doc], judged[artifact.DocumentOf(r.Doc)] = true, true
+		}
+	}
+	var names []string // of wholes
+	if w.golden.Within != "" {
+		parts, err := readWholes(t)
+		if err != nil {
+			return nil, nil, err
+		}
+		names = slices.Compact(slices.Sorted(maps.Values(parts)))
+	}
+	for id, err := range idsOf(t, "order") {
+		if err != nil {
+			return nil, nil, err
+		}
+		if judged[id] {
+			known[id] = true
+		}
+	}
+	for _, id := range names {
+		known[id] = true
+	}
+	return known, func(yield func(string) bool) {
+		for id, err := range idsOf(t, "order") {
+			if err != nil || !yield(id) { // it was read to its end before
+				return
+			}
+		}
+		for _, id := range names {
+			if !yield(id) {
+				return
+			}
+		}
+	}, nil
 }
 
 // contents reads the texts of the documents that answer questions.
@@ -273,8 +302,8 @@ func (w questionsWork) count(t *engine.Task, set *golden.Set) {
 
 // write writes what is asked and how it is judged. Tags are judgements only when
 // they part dev from test: otherwise a changed tag changes no score.
-func (w questionsWork) write(t *engine.Task, set *golden.Set) error {
-	if err := w.writeGolden(t, set); err != nil {
+func (w questionsWork) write(t *engine.Task, set *golden.Set, wordings []*golden.Wording) error {
+	if err := w.writeGolden(t, set, wordings); err != nil {
 		return err
 	}
 	var queries, judgements bytes.Buffer

@@ -143,7 +143,7 @@ func indexAndSearch(t *testing.T, leaf inShop, questions ...queryLine) searchabl
 		return engine.Input{Name: name, From: constant(g, name, b), Output: "out"}
 	}
 	index := g.Add(&engine.Stage{
-		Address: "index[shop]", Kind: indexKindPure, Work: indexWork{leaf, words{}, 1}, Needs: engine.Resources{CPU: 1}, Residence: leaf.shop,
+		Address: "index[shop]", Kind: indexKindPure, Work: indexWork{leaf, words{}, shardRange{0, 1, 1}}, Needs: engine.Resources{CPU: 1}, Residence: leaf.shop,
 		Inputs: []engine.Input{
 			in("order", plainLines(t, "d", "e")),
 			in("chunks-000", lines(t, axes.Chunk{Doc: "d", Text: "river bank"}, axes.Chunk{Doc: "e", Text: "lake"})),

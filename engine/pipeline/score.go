@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"raglab/axes/metric"
 	"raglab/engine"
 	"raglab/golden"
+	"raglab/internal/jsonscan"
 )
 
 // scoreWork is the work of a score stage.
@@ -107,8 +109,8 @@ func (q QuestionScore) Value(metric int) (float64, bool) {
 
 // ReadScores reads what a score stage wrote.
 func ReadScores(raw []byte) (*Scores, error) {
-	var s Scores
-	if err := json.Unmarshal(raw, &s); err != nil {
+	s, err := parseScores(raw)
+	if err != nil {
 		return nil, fmt.Errorf("read scores: %w", err)
 	}
 	if s.Version != scoresVersion {
@@ -122,5 +124,63 @@ func ReadScores(raw []byte) (*Scores, error) {
 			return nil, fmt.Errorf("read scores: question %s has %d values of %d metrics", q.ID, len(q.Values), len(s.Metrics))
 		}
 	}
-	return &s, nil
+	return s, nil
+}
+
+// parseScores reads a file of scores, of which a report reads as many as it has rows.
+func parseScores(raw []byte) (*Scores, error) {
+	s, rest, in := &Scores{}, map[string]any{}, jsonscan.New(raw)
+	rest["summaries"], rest["lost"], rest["spans"], rest["metrics"] = &s.Summaries, &s.Lost, &s.Spans, &s.Metrics
+	var err error
+	in.Object(func(name []byte) {
+		switch {
+		case string(name) == "version":
+			s.Version = in.Int()
+		case string(name) == "questions":
+			s.Questions = parseQuestionScores(in, len(s.Metrics))
+		default:
+			value := in.Raw()
+			if into := rest[string(name)]; into != nil && value != nil && err == nil {
+				err = json.Unmarshal(value, into)
+			}
+		}
+	})
+	return s, cmp.Or(in.Done(), err)
+}
+
+// parseQuestionScores reads the questions, most of which have so many values.
+func parseQuestionScores(in *jsonscan.Scanner, metrics int) []QuestionScore {
+	if in.Null() {
+		return nil
+	}
+	var out []QuestionScore
+	var values []number // of many questions, so that they take one piece of memory
+	in.Array(func() {
+		var q QuestionScore
+		in.Object(func(name []byte) {
+			switch string(name) {
+			case "id":
+				q.ID = string(in.Text())
+			case "found":
+				q.Found = in.Int()
+			case "values":
+				q.Values = make([]*number, 0, metrics)
+				in.Array(func() {
+					if in.Null() {
+						q.Values = append(q.Values, nil)
+						return
+					}
+					if len(values) == cap(values) {
+						values = make([]number, 0, 1024)
+					}
+					values = append(values, number(in.Number()))
+					q.Values = append(q.Values, &values[len(values)-1])
+				})
+			default:
+				in.Raw()
+			}
+		})
+		out = append(out, q)
+	})
+	return out
 }

@@ -1,9 +1,14 @@
 package pipeline
 
 import (
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 
 	"raglab/axes"
 	"raglab/axes/metric"
@@ -126,4 +131,44 @@ func TestReadScores_refusesWhatDoesNotFit(t *testing.T) {
 			t.Errorf("%s was read", raw)
 		}
 	}
+}
+
+// TestReadScores_asTheStandardLibrary reads what a score stage writes as encoding/json
+// does.
+func TestReadScores_asTheStandardLibrary(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.Ptr(rapid.Float64Range(0, 1), true)
+		metrics := rapid.SliceOfN(rapid.StringMatching(`[a-z]+@[0-9]+`), 1, 3).Draw(t, "metrics")
+		s := Scores{Version: scoresVersion, Metrics: metrics, Summaries: make([]metric.Summary, len(metrics))}
+		for i := range s.Summaries {
+			s.Summaries[i] = metric.Summary{Mean: rapid.Float64Range(0, 1).Draw(t, "mean"), Scored: 1 + i, Missing: i}
+		}
+		for range rapid.IntRange(0, 20).Draw(t, "questions") {
+			q := QuestionScore{ID: rapid.String().Draw(t, "id"), Found: rapid.IntRange(0, 1000).Draw(t, "found")}
+			for range metrics {
+				q.Values = append(q.Values, (*number)(value.Draw(t, "value")))
+			}
+			s.Questions = append(s.Questions, q)
+		}
+		if rapid.Bool().Draw(t, "with spans") {
+			s.Lost = []string{"q1"}
+			s.Spans = &metric.SpanCounts{Spans: 2, Cut: 1, Share: 0.5, CutIn: []string{"q1"}}
+		}
+		raw, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want Scores
+		if err := json.Unmarshal(raw, &want); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadScores(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(&want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("-want +got:\n%s", diff)
+		}
+	})
 }

@@ -43,11 +43,12 @@ func runSearch(ctx context.Context, t *engine.Task) error {
 	if err != nil {
 		return err
 	}
-	chunks, err := readTable(t)
+	chunks, err := mapTable(t)
 	if err != nil {
 		return err
 	}
-	s, err := w.open(ctx, t, chunks)
+	defer func() { _ = chunks.Close() }()
+	s, err := w.open(ctx, t, chunks.chunkTable)
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func runSearch(ctx context.Context, t *engine.Task) error {
 	if err != nil {
 		return err
 	}
-	s.warnShort(run, chunks.chunksFor(w.depth, len(chunks.doc)))
+	s.warnShort(run, chunks.chunksFor(w.depth, chunks.chunks))
 	return writeRun(t, run.Run)
 }
 
@@ -108,12 +109,16 @@ func (w searchWork) open(ctx context.Context, t *engine.Task, chunks *chunkTable
 	if err != nil {
 		return nil, err
 	}
-	asked := askable(w.leaf, w.depth, chunks.chunksFor(w.depth, len(chunks.doc)))
+	asked := askable(w.leaf, w.depth, chunks.chunksFor(w.depth, chunks.chunks))
 	return &openSearch{index, clock, chunks, w.depth, asked, t}, nil
 }
 
-// openIndex opens the input index, read once and held once.
+// openIndex opens the input index, read once and held once; or, where there is none,
+// its parts, the inputs index-000 and so on, mapped into memory.
 func openIndex(ctx context.Context, t *engine.Task, leaf retriever.Leaf, analyzer text.Analyzer) (retriever.Searcher, error) {
+	if t.Size("index") == 0 && t.Size("ordinals") > 0 {
+		return openParts(ctx, t, leaf, analyzer)
+	}
 	r, err := t.Open("index")
 	if err != nil {
 		return nil, err
@@ -161,7 +166,11 @@ func (s *openSearch) warnShort(run *runBuilder, sure int) {
 // blank reports whether nothing of a question was left to search for: by what the
 // index says, else by whether text handling left no term.
 func (s *openSearch) blank(q axes.Query, noTerm bool) bool {
-	if b, ok := s.index.(retriever.Blanker); ok {
+	index := s.index
+	if m, ok := index.(*mappedIndex); ok {
+		index = m.Searcher
+	}
+	if b, ok := index.(retriever.Blanker); ok {
 		return b.Blank(q)
 	}
 	return noTerm
@@ -171,7 +180,11 @@ func (s *openSearch) blank(q axes.Query, noTerm bool) bool {
 // what may pass from what is wrong with a search itself.
 func indexError(t *engine.Task, err error) error {
 	if errors.Is(err, retriever.ErrGone) {
-		return t.Lost("index", err)
+		input := "index"
+		if part, ok := errors.AsType[*retriever.PartError](err); ok {
+			input = shardName(input, part.Part)
+		}
+		return t.Lost(input, err)
 	}
 	return passing(err)
 }

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"raglab/axes"
@@ -94,7 +93,7 @@ func (s chunkSlot) add() (chunked, error) {
 	}
 	for i := range out.stages {
 		shard := stage
-		shard.Address = address("chunk", out.name) + fmt.Sprintf("#%03d", i)
+		shard.Address = shardAddress("chunk", i, out.name)
 		shard.Inputs = []engine.Input{{Name: "documents", From: s.p.Fetch, Output: shardName("documents", i)}}
 		if out.stages[i], err = s.stage(&shard, s.options, func(o []*choice) ([]engine.Field, any, error) {
 			return s.define(o, needs, e)
@@ -189,7 +188,7 @@ func (b *builder) embed(cfg *spec.Configuration, fit fitting, chunks chunked) (e
 	}
 	for i, chunk := range chunks.stages {
 		out.shards[i], err = b.stage(&engine.Stage{
-			Address: address("embed", chunks.name, c.name) + fmt.Sprintf("#%03d", i),
+			Address: shardAddress("embed", i, chunks.name, c.name),
 			Kind:    embedKind, Needs: e.needs, Blocked: e.blocked, Billed: e.billed,
 			Inputs: []engine.Input{{Name: "chunks", From: chunk, Output: "chunks"}},
 		}, []*choice{c}, define)

@@ -111,7 +111,7 @@ func (inOnePass) Build(_ context.Context, corpus retriever.Corpus, a text.Analyz
 func TestIndex_measuresItsParts(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	_, err := l.run(t, indexKindPure, indexWork{inOnePass{}, words{known: []string{"a"}}, 1}, map[string][]byte{
+	_, err := l.run(t, indexKindPure, indexWork{inOnePass{}, words{known: []string{"a"}}, shardRange{0, 1, 1}}, map[string][]byte{
 		"order":      plainLines(t, "d", "e", "f"),
 		"chunks-000": lines(t, axes.Chunk{Doc: "d", Text: "a b"}, axes.Chunk{Doc: "d", N: 1, Text: "c"}, axes.Chunk{Doc: "f", Text: "a"}),
 	})

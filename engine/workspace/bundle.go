@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"raglab/cache"
+	"raglab/engine"
 	"raglab/engine/pipeline"
 	"raglab/spec"
 )
@@ -60,6 +61,9 @@ const (
 	bundleOutput = "bundle"
 	filePrefix   = "file/"
 )
+
+// store is where artifacts are.
+func (w *Workspace) store() engine.Store { return w.Store }
 
 // smallFile is how long a file may be that a worker writes into its tree before
 // anything asks for it.

@@ -71,13 +71,13 @@ func (w *Workspace) part(ctx context.Context, exp *spec.Experiment, cuts bool) (
 // bring brings about all that a graph says. The experiment's ledger is not
 // touched: it is about whole applies.
 func (w *Workspace) bring(ctx context.Context, g *engine.Graph) (*engine.Outcomes, error) {
-	planner := &engine.Planner{Store: w.Cache, Ledger: engine.Ledger{}, Log: w.Log, SimulateBytes: simulateBytes}
+	planner := &engine.Planner{Store: w.Store, Ledger: engine.Ledger{}, Log: w.Log, SimulateBytes: simulateBytes}
 	plan, err := planner.Plan(ctx, g, nil)
 	if err != nil {
 		return nil, err
 	}
 	ex := &engine.Local{
-		Store:    w.Cache,
+		Store:    w.Store,
 		Capacity: engine.Resources{CPU: w.Threads, Memory: memory(), Network: 4, Accelerator: 1},
 		Now:      time.Now, Log: w.Log, Provenance: provenance(w.Options),
 		Events: func(e engine.Event) {
@@ -100,12 +100,12 @@ func (w *Workspace) bring(ctx context.Context, g *engine.Graph) (*engine.Outcome
 
 // Documents are those of the corpus, in its order.
 func (c *Corpus) Documents(ctx context.Context) ([]axes.Document, error) {
-	return c.Part.Documents(ctx, c.w.Cache, c.out)
+	return c.Part.Documents(ctx, c.w.Store, c.out)
 }
 
 // Chunks are those of a chunker, of the documents that are wanted, by document.
 func (c *Corpus) Chunks(ctx context.Context, cut pipeline.Cut, wanted func(doc string) bool) (map[string][]axes.Chunk, error) {
-	return c.Part.Chunks(ctx, c.w.Cache, c.out, cut, wanted)
+	return c.Part.Chunks(ctx, c.w.Store, c.out, cut, wanted)
 }
 
 // Questions reads the judged questions of an experiment, unchecked.

@@ -52,7 +52,7 @@ func (s *Session) Known(ctx context.Context) (*Known, error) {
 // Question looks a question up in the rankings of all rows, see
 // [raglab/engine/pipeline.Pipeline.Lookup].
 func (k *Known) Question(ctx context.Context, id string) (*report.Lookup, error) {
-	l, err := k.session.Pipeline.Lookup(ctx, k.session.Cache, k.outcomes, id)
+	l, err := k.session.Pipeline.Lookup(ctx, k.session.Store, k.outcomes, id)
 	if l == nil || err != nil {
 		return nil, err
 	}

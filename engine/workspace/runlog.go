@@ -40,6 +40,8 @@ type LogLine struct {
 	Attempt int           `json:"attempt,omitempty"`
 	Error   string        `json:"error,omitempty"`
 	Inputs  []string      `json:"inputs,omitempty"`
+	// Where is the worker that ran it; empty for the process that wrote the log.
+	Where string `json:"where,omitempty"`
 
 	// Of the last line.
 	Executed    int   `json:"executed,omitempty"`
@@ -89,7 +91,7 @@ func (l *runLog) write(line LogLine) {
 // event notes what came of a stage; interrupted says that the apply was when a
 // stage ended with an error.
 func (l *runLog) event(e engine.Event, interrupted bool) {
-	line := LogLine{Type: "stage", Time: e.Time.UTC(), Key: e.Key.String(), Reason: e.Reason}
+	line := LogLine{Type: "stage", Time: e.Time.UTC(), Key: e.Key.String(), Reason: e.Reason, Where: e.Where}
 	switch e.Type {
 	case engine.EventComplete:
 		line.State, line.WallMS, line.CPUMS = string(e.Completion), millis(e.Wall), millis(e.CPU)

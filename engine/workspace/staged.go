@@ -48,11 +48,7 @@ func (s *Session) Advance(ctx context.Context, outputs Outputs) (bool, error) {
 	if next == "" {
 		return false, nil
 	}
-	for _, c := range rows {
-		if !slices.ContainsFunc(s.rows, func(have *spec.Configuration) bool { return have.Ordinal == c.Ordinal }) {
-			s.rows = append(s.rows, c)
-		}
-	}
+	s.add(rows)
 	return true, s.build(ctx)
 }
 
@@ -87,7 +83,7 @@ func (s *Session) devMean(ctx context.Context, dev *engine.Stage, outputs Output
 	if !ok {
 		return 0, false, nil
 	}
-	raw, err := s.Cache.ReadAll(ctx, blob.Digest)
+	raw, err := s.Store.ReadAll(ctx, blob.Digest)
 	if err != nil {
 		return 0, false, err
 	}

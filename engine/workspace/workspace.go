@@ -17,6 +17,7 @@ import (
 
 	"raglab/axes"
 	"raglab/cache"
+	"raglab/cache/shared"
 	"raglab/engine"
 	"raglab/engine/pipeline"
 	"raglab/internal/assets"
@@ -46,12 +47,18 @@ type Options struct {
 	// Getenv reads an environment variable for what concerns the database; nil is
 	// os.Getenv.
 	Getenv func(string) string
+	// Remote names the store that is shared with other machines.
+	Remote StoreOptions
 }
 
 // Workspace is an open cache with what belongs to it.
 type Workspace struct {
 	Options
+	// Cache is the folder of this machine: with what experiments remember, run logs,
+	// embeddings, pins.
 	Cache *cache.Local
+	// Store is where results are: that folder, and the store behind it if there is one.
+	Store *shared.Tiered
 
 	dir          string
 	assets       *assetFinder
@@ -75,6 +82,9 @@ func Open(o Options) (*Workspace, error) {
 		return nil, err
 	}
 	w := &Workspace{Options: o, Cache: local, dir: dir, assets: newAssetFinder(dir, o)}
+	if err := w.openStore(o.Remote); err != nil {
+		return nil, errors.Join(err, local.Close())
+	}
 	known, err := local.State(globalState).Read("fingerprints")
 	if err != nil && !errors.Is(err, cache.ErrNotFound) {
 		o.Log.Debug("no fingerprints", "error", err)
@@ -111,7 +121,7 @@ func (w *Workspace) Close() error {
 	if b := w.fingerprints.Encode(); b != nil && !w.ReadOnly {
 		err = w.Cache.State(globalState).Replace("fingerprints", b)
 	}
-	return errors.Join(err, w.Cache.Close())
+	return errors.Join(err, w.closeStore(), w.Cache.Close())
 }
 
 // Session is an experiment in a workspace.
@@ -132,26 +142,44 @@ type Session struct {
 	best map[string]string
 	// paid is what applies of the session were billed for, in USD.
 	paid float64
-	// sketch is set for a session that runs nothing.
-	sketch bool
+	startOptions
 	// graph names the pipeline as it was first built, see [SavedPlan.Stale].
 	graph string
 }
 
 // Start builds the pipeline of an experiment. Close it when done.
 func (w *Workspace) Start(ctx context.Context, exp *spec.Experiment) (*Session, error) {
-	return w.start(ctx, exp, false)
+	return w.start(ctx, exp, startOptions{})
+}
+
+// StartAway is Start for a session whose stages run on other machines: what they need
+// of models and the like is got there.
+func (w *Workspace) StartAway(ctx context.Context, exp *spec.Experiment) (*Session, error) {
+	return w.start(ctx, exp, startOptions{away: true})
+}
+
+// startOptions say what a session is for.
+type startOptions struct {
+	// sketch is set for a session that runs nothing.
+	sketch bool
+	// away is set when assets that are not here keep no stage from running.
+	away bool
+	// serves is set in a worker, which makes stages for others and remembers nothing of
+	// the experiment.
+	serves bool
+	// fixed are the axes that a staged cross has fixed already.
+	fixed map[string]string
 }
 
 // Sketch is Start for a session that plans and applies nothing: the judged questions
 // need not be there yet.
 func (w *Workspace) Sketch(ctx context.Context, exp *spec.Experiment) (*Session, error) {
-	return w.start(ctx, exp, true)
+	return w.start(ctx, exp, startOptions{sketch: true})
 }
 
-func (w *Workspace) start(ctx context.Context, exp *spec.Experiment, sketch bool) (*Session, error) {
+func (w *Workspace) start(ctx context.Context, exp *spec.Experiment, o startOptions) (*Session, error) {
 	s := &Session{
-		Workspace: w, sketch: sketch, Experiment: exp, state: w.Cache.State(exp.Name), Ledger: engine.Ledger{},
+		Workspace: w, startOptions: o, Experiment: exp, state: w.Cache.State(exp.Name), Ledger: engine.Ledger{},
 		rows: exp.Cross().Configurations, best: map[string]string{},
 	}
 	var err error
@@ -161,22 +189,30 @@ func (w *Workspace) start(ctx context.Context, exp *spec.Experiment, sketch bool
 	if s.assets, err = w.assetsFor(exp); err != nil {
 		return nil, err
 	}
-	raw, err := s.state.Read("ledger")
-	switch {
-	case errors.Is(err, cache.ErrNotFound):
-	case err != nil:
-		w.Log.Debug("no ledger", "error", err)
-	default:
-		if l, err := engine.ParseLedger(raw); err == nil {
-			s.Ledger = l
-		}
+	s.refix(o.fixed)
+	if !o.serves && !o.sketch {
+		s.recall(ctx)
 	}
-	s.recalled = engine.Recall(ctx, w.Cache, s.Ledger)
 	if err := s.build(ctx); err != nil {
 		s.recalled.Wait()
 		return nil, err
 	}
 	return s, nil
+}
+
+// recall reads the ledger, and begins to ask for what it names.
+func (s *Session) recall(ctx context.Context) {
+	raw, err := s.state.Read("ledger")
+	switch {
+	case errors.Is(err, cache.ErrNotFound):
+	case err != nil:
+		s.Log.Debug("no ledger", "error", err)
+	default:
+		if l, err := engine.ParseLedger(raw); err == nil {
+			s.Ledger = l
+		}
+	}
+	s.recalled = engine.Recall(ctx, s.Store, s.Ledger)
 }
 
 // build makes the pipeline, in place of one made before.
@@ -187,7 +223,7 @@ func (s *Session) build(ctx context.Context) error {
 		}
 	}
 	p, err := pipeline.Build(ctx, s.Experiment, s.rows, pipeline.Env{
-		Threads: s.Threads, Machine: machine(), Version: s.Version, Downloads: s.downloads(), Sketch: s.sketch, Assets: s.assets, Memo: s.Cache.Memo,
+		Threads: s.Threads, Machine: machine(), Version: s.Version, Downloads: s.downloads(), Sketch: s.sketch, Assets: s.found(), Memo: s.Cache.Memo,
 		Fingerprints: s.fingerprints, Log: s.Log,
 		PostgresAsset: s.database.asset(), Postgres: s.database.Connect, Tables: s.database,
 	})
@@ -197,6 +233,9 @@ func (s *Session) build(ctx context.Context) error {
 	s.Pipeline = p
 	if len(s.best) == 0 {
 		s.graph = graphDigest(p.Graph)
+	}
+	if err := s.limit(); err != nil || s.serves {
+		return err
 	}
 	s.Outputs = nil
 	for _, opt := range s.Experiment.Outputs {
@@ -233,7 +272,7 @@ func (s *Session) Report(ctx context.Context, out *engine.Outcomes) (*report.Rep
 	}
 	memory := report.ParseMemory(raw)
 	s.Pipeline.Lost = s.lossMemory()
-	r, err := s.Pipeline.Report(ctx, s.Cache, out, memory)
+	r, err := s.Pipeline.Report(ctx, s.Store, out, memory)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +293,7 @@ func (s *Session) Report(ctx context.Context, out *engine.Outcomes) (*report.Rep
 // Details collects the rankings behind the report of an apply, see
 // [pipeline.Pipeline.Details].
 func (s *Session) Details(ctx context.Context, out *engine.Outcomes, r *report.Report) (*report.Details, error) {
-	return s.Pipeline.Details(ctx, s.Cache, out, r)
+	return s.Pipeline.Details(ctx, s.Store, out, r)
 }
 
 // Close releases models, memories and connections.
@@ -297,7 +336,7 @@ func (s *Session) planOnce(ctx context.Context, sel Selection) (*engine.Plan, er
 		return nil, err
 	}
 	planner := &engine.Planner{
-		Store: s.Cache, Ledger: s.Ledger, Recollection: s.recalled, Log: s.Log, SimulateBytes: simulateBytes,
+		Store: s.Store, Ledger: s.Ledger, Recollection: s.recalled, Log: s.Log, SimulateBytes: simulateBytes,
 		Slow: func(next *engine.Stage, done, total int) {
 			if s.Progress != nil {
 				s.Progress(fmt.Sprintf("planning: %d of %d stages, at %s", done, total, next.Address))
@@ -318,7 +357,14 @@ func (s *Session) planOnce(ctx context.Context, sel Selection) (*engine.Plan, er
 		}
 		planner.Force = func(st *engine.Stage) bool { return forced[st] }
 	}
-	return planner.Plan(ctx, s.Pipeline.Graph, wanted)
+	plan, err := planner.Plan(ctx, s.Pipeline.Graph, wanted)
+	if err != nil {
+		return nil, err
+	}
+	if note := s.storeNote(ctx, plan); note != "" {
+		plan.Notes = append(plan.Notes, note)
+	}
+	return plan, nil
 }
 
 func (s *Session) wanted(targets []string) ([]bool, error) {
@@ -356,6 +402,8 @@ type ApplyOptions struct {
 	Reason      string // the command line, for the run log
 	Events      func(engine.Event)
 	Backoff     func(attempt int) time.Duration
+	// Away hands the stages to others; nil runs them here.
+	Away *Away
 }
 
 // Apply runs a plan, keeps a log of it, and remembers what the experiment now
@@ -365,26 +413,29 @@ func (s *Session) Apply(ctx context.Context, plan *engine.Plan, o ApplyOptions) 
 	if err != nil {
 		return nil, err
 	}
-	ex := &engine.Local{
-		Store:    s.Cache,
-		Capacity: engine.Resources{CPU: s.Threads, Memory: memory(), Network: 4, Accelerator: 1},
-		Now:      time.Now, Log: s.Log, FailFast: o.FailFast, LockTimeout: o.LockTimeout, Verify: o.Verify, Backoff: o.Backoff,
-		Budget:    time.Duration(s.Experiment.Budget.Seconds * float64(time.Second)),
-		BudgetUSD: s.Experiment.Budget.USD, PaidUSD: s.paid,
-		Provenance: provenance(s.Options),
-		Events: func(e engine.Event) {
-			log.event(e, ctx.Err() != nil)
-			o.Events(e)
-		},
+	ex, err := s.executor(o, func(e engine.Event) {
+		log.event(e, ctx.Err() != nil)
+		o.Events(e)
+	})
+	if err != nil {
+		return nil, errors.Join(err, log.close(nil))
 	}
-	s.database.warm(ctx, plan)
+	prefetched := func() {}
+	if o.Away == nil {
+		s.database.warm(ctx, plan)
+		prefetched = s.prefetch(ctx, plan)
+	}
 	out, err := ex.Apply(ctx, plan)
+	prefetched()
 	if err != nil {
 		return nil, errors.Join(err, log.close(out))
 	}
 	s.paid = out.PaidUSD
 	if err := log.close(out); err != nil {
 		return out, err
+	}
+	if o.Away == nil {
+		s.share(ctx, out)
 	}
 	next := s.Ledger.Update(plan, out)
 	if next.Equal(s.Ledger) {
@@ -395,6 +446,22 @@ func (s *Session) Apply(ctx context.Context, plan *engine.Plan, o ApplyOptions) 
 		return out, fmt.Errorf("remember results: %w", err)
 	}
 	return out, nil
+}
+
+// executor is what brings about a plan: here, or by others.
+func (s *Session) executor(o ApplyOptions, events func(engine.Event)) (engine.Executor, error) {
+	if o.Away != nil {
+		return s.handOut(o, events)
+	}
+	return &engine.Local{
+		Store: s.store(), Capacity: s.Capacity(),
+		Now: time.Now, Log: s.Log, FailFast: o.FailFast, LockTimeout: o.LockTimeout, Verify: o.Verify, Backoff: o.Backoff,
+		Limits:    s.limits(),
+		Budget:    time.Duration(s.Experiment.Budget.Seconds * float64(time.Second)),
+		BudgetUSD: s.Experiment.Budget.USD, PaidUSD: s.paid,
+		Provenance: provenance(s.Options),
+		Events:     events,
+	}, nil
 }
 
 // graphDigest names a graph: what a saved plan must find unchanged.

@@ -9,10 +9,12 @@
 //	doc      one sentence (required)
 //	unit     the unit of a number
 //	min, max bounds of a number, inclusive
-//	enum     the allowed values of a string, separated by "|"
+//	enum     the allowed values of a string, or of a list's strings, separated by "|"
 //	path     "true" for a local path: relative to the spec, kept out of keys
 //	ref      a factor's name: the value names options of that factor
-//	key      "-" for a value that cannot change a result, kept out of keys
+//	key      "-" for a value that cannot change a result, kept out of keys; "set" for a
+//	         parameter that came after others: its default is kept out of keys, which
+//	         leaves those that there were
 //	at       "search" for what an index is searched with, not built with; "order" for
 //	         what only orders scores that are computed without it
 //	lines    "true" for a list of strings that may also be written as one text, an item
@@ -45,6 +47,9 @@ type Field struct {
 	Ref      string
 	Example  string // an expression of the spec language, or empty
 	InKey    bool
+	// IfSet says of a field in the key that its default is none there: see
+	// [Field.Keyed].
+	IfSet bool
 	// Lines allows a text instead of a list: see [Lines].
 	Lines bool
 	// At is "search" for what an index is searched with, not built with, "order" for
@@ -122,6 +127,9 @@ func field(s reflect.StructField) (Field, error) {
 	f.Required = !set
 	f.Path = tag.Get("path") == "true"
 	f.InKey = !f.Path && tag.Get("key") != "-"
+	if f.IfSet = tag.Get("key") == "set"; f.IfSet && (f.Required || !f.InKey) {
+		return f, fmt.Errorf("a key only where it is set is for one with a default, and not for a path")
+	}
 	if f.Lines = tag.Get("lines") == "true"; f.Lines && f.Type != reflect.TypeFor[[]string]() {
 		return f, fmt.Errorf("lines are for a list of strings")
 	}
@@ -211,6 +219,19 @@ func parse(t reflect.Type, s string) (reflect.Value, error) {
 	return v, nil
 }
 
+// Keyed reports whether the field's value in the struct that p points to is part of
+// keys.
+func (f Field) Keyed(p any) bool {
+	if !f.IfSet {
+		return f.InKey
+	}
+	usual, err := parse(f.Type, f.Default)
+	if err != nil {
+		panic("param: " + err.Error())
+	}
+	return !reflect.DeepEqual(f.Get(p), usual.Interface())
+}
+
 // Get returns the field's value in the struct that p points to.
 func (f Field) Get(p any) any { return reflect.ValueOf(p).Elem().Field(f.index).Interface() }
 
@@ -231,9 +252,20 @@ func (f Field) CheckValue(value any) error {
 	case float64:
 		return f.checkNumber(v)
 	case string:
-		if f.Enum != nil && !slices.Contains(f.Enum, v) {
-			return Errorf(f.Name, "%q is not one of %s", v, strings.Join(f.Enum, ", "))
+		return f.checkText(v)
+	case []string:
+		for _, item := range v {
+			if err := f.checkText(item); err != nil {
+				return err
+			}
 		}
+	}
+	return nil
+}
+
+func (f Field) checkText(v string) error {
+	if f.Enum != nil && !slices.Contains(f.Enum, v) {
+		return Errorf(f.Name, "%q is not one of %s", v, strings.Join(f.Enum, ", "))
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ type sample struct {
 	Search int               `hcl:"search" at:"search" default:"3" doc:"For searching only."`
 	Quiet  bool              `hcl:"quiet" key:"-" default:"false" doc:"Changes nothing."`
 	Names  map[string]string `hcl:"names" default:"" doc:"Some names."`
+	Parts  []string          `hcl:"parts" default:"" enum:"head|tail" doc:"Some choices."`
 }
 
 func TestFields_readTags(t *testing.T) {
@@ -35,7 +36,7 @@ func TestFields_readTags(t *testing.T) {
 		by[f.Name] = f
 		names = append(names, f.Name)
 	}
-	if want := []string{"size", "share", "mode", "on", "words", "path", "legs", "search", "quiet", "names"}; !slices.Equal(names, want) {
+	if want := []string{"size", "share", "mode", "on", "words", "path", "legs", "search", "quiet", "names", "parts"}; !slices.Equal(names, want) {
 		t.Errorf("fields %v, want them in the order of the struct: %v", names, want)
 	}
 	for _, tc := range []struct {
@@ -60,6 +61,40 @@ func TestFields_readTags(t *testing.T) {
 	}
 }
 
+// A parameter that came later leaves keys as they were, until it is set.
+func TestKeyed_onlyWhereSet(t *testing.T) {
+	t.Parallel()
+	type grown struct {
+		Old   int    `hcl:"old" default:"3" doc:"Was there."`
+		Quiet string `hcl:"quiet" default:"a" key:"-" doc:"Changes nothing."`
+		New   string `hcl:"new" default:"single" key:"set" doc:"Came later."`
+	}
+	for _, tc := range []struct {
+		of   grown
+		want []string
+	}{
+		{grown{3, "a", "single"}, []string{"old"}},
+		{grown{3, "b", "half"}, []string{"old", "new"}},
+		{grown{4, "a", ""}, []string{"old", "new"}},
+	} {
+		var keyed []string
+		for _, f := range param.MustFields(&tc.of) {
+			if f.Keyed(&tc.of) {
+				keyed = append(keyed, f.Name)
+			}
+		}
+		if !slices.Equal(keyed, tc.want) {
+			t.Errorf("%+v: %v in the key, want %v", tc.of, keyed, tc.want)
+		}
+	}
+	type required struct {
+		New string `hcl:"new" key:"set" doc:"Has no default."`
+	}
+	if _, err := param.Fields(new(required)); err == nil {
+		t.Error("a field without a default is in the key only where it is set")
+	}
+}
+
 func TestSetDefaults_fillsAllButRequired(t *testing.T) {
 	t.Parallel()
 	var s sample
@@ -80,6 +115,8 @@ func TestCheck_boundsAndChoices(t *testing.T) {
 		{"too large", "size: 1001 is more than 1000", func(s *sample) { s.Size = 1001 }},
 		{"not a number", "share: is not a number", func(s *sample) { s.Share = math.NaN() }},
 		{"not a choice", `mode: "quick" is not one of fast, slow`, func(s *sample) { s.Mode = "quick" }},
+		{"choices", "", func(s *sample) { s.Parts = []string{"head", "tail", "head"} }},
+		{"not all choices", `parts: "foot" is not one of head, tail`, func(s *sample) { s.Parts = []string{"head", "foot"} }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

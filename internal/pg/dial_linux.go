@@ -3,6 +3,7 @@ package pg
 import (
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,10 +14,14 @@ func boundUnacknowledged(network, _ string, c syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil
 	}
-	const milliseconds = int(keepAliveIdle+keepAliveCount*keepAliveInterval) / 1_000_000
+	return setUserTimeout(c, keepAliveIdle+keepAliveCount*keepAliveInterval)
+}
+
+// setUserTimeout bounds how long sent data may go unacknowledged.
+func setUserTimeout(c syscall.RawConn, bound time.Duration) error {
 	var optErr error
 	err := c.Control(func(fd uintptr) {
-		optErr = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, milliseconds)
+		optErr = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(bound.Milliseconds()))
 	})
 	if err != nil {
 		return err

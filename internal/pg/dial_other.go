@@ -2,7 +2,13 @@
 
 package pg
 
-import "syscall"
+import (
+	"syscall"
+	"time"
+)
 
 // boundUnacknowledged does nothing: the option is Linux's.
 func boundUnacknowledged(string, string, syscall.RawConn) error { return nil }
+
+// setUserTimeout does nothing: keepalives alone notice that a network was cut.
+func setUserTimeout(syscall.RawConn, time.Duration) error { return nil }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"raglab/axes/metric"
 )
 
 func points(n int, thresholds []float64, answered, correct []int) []AbstainPoint {
@@ -41,8 +43,8 @@ func curved() *Report {
 	}
 	whole.Picks = []AbstainPick{{0.6, &whole.Curve[0].Threshold, nil, &whole.Curve[0]}, {0.9, nil, nil, nil}}
 	r.Abstentions = []Abstention{split, whole}
-	r.AddSpans(Spans{"a", 0.5, SpanCounts{Spans: 8, Whole: 8, Reached: 8, Share: 1}})
-	r.AddSpans(Spans{"b(tokens=4)", 0.5, SpanCounts{Spans: 8, Whole: 2, Cut: 5, Dropped: 1, Reached: 6, Share: 0.7125, CutIn: []string{"q1", "q2", "q3", "q5"}, DroppedIn: []string{"q4"}}})
+	r.AddSpans(Spans{"a", 0.5, metric.SpanCounts{Spans: 8, Whole: 8, Reached: 8, Share: 1}})
+	r.AddSpans(Spans{"b(tokens=4)", 0.5, metric.SpanCounts{Spans: 8, Whole: 2, Cut: 5, Dropped: 1, Reached: 6, Share: 0.7125, CutIn: []string{"q1", "q2", "q3", "q5"}, DroppedIn: []string{"q4"}}})
 	return r
 }
 

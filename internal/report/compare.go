@@ -10,6 +10,10 @@ import (
 // compares with the best, and what each axis is worth. Comparisons that the memory
 // knows are not made again; it may be nil.
 func (r *Report) Complete(memory *Memory) {
+	if memory == nil {
+		memory = ParseMemory(nil)
+	}
+	defer memory.rest()
 	r.markInert()
 	r.countLosses()
 	r.align()

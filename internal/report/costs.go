@@ -89,6 +89,25 @@ func (c *Configuration) annRecall(k int) string {
 	return unmeasured
 }
 
+// scoreOffColumn names [Configuration.ScoreDifference] in tables.
+const scoreOffColumn = "scores off by"
+
+// anyRounded reports whether a row's index keeps vectors in a lower precision.
+func (r *Report) anyRounded() bool {
+	return slices.ContainsFunc(r.Configurations, func(c Configuration) bool { return c.Rounded })
+}
+
+// scoreOff is a row's greatest difference of a score.
+func (c *Configuration) scoreOff() string {
+	switch {
+	case !c.Rounded:
+		return notApplicable
+	case c.ScoreDifference == nil:
+		return unmeasured
+	}
+	return strconv.FormatFloat(*c.ScoreDifference, 'e', 1, 64)
+}
+
 func (c *Configuration) annRecallAt(k int) *ANNRecall {
 	for i := range c.ANNRecall {
 		if c.ANNRecall[i].K == k {

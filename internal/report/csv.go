@@ -110,6 +110,9 @@ func (r *Report) moreColumns() []csvColumn {
 			return strconv.FormatInt(*c.HeapBytes, 10)
 		}})
 	}
+	if slices.ContainsFunc(r.Configurations, func(c Configuration) bool { return len(c.Services) > 0 }) {
+		columns = append(columns, csvColumn{"services", func(c *Configuration) string { return strings.Join(c.Services, " ") }})
+	}
 	columns = append(columns, r.costColumns()...)
 	for _, k := range r.annCutoffs() {
 		column := func(suffix string, get func(*ANNRecall) *float64) csvColumn {
@@ -123,6 +126,14 @@ func (r *Report) moreColumns() []csvColumn {
 		columns = append(columns,
 			column("", func(a *ANNRecall) *float64 { return &a.Mean }),
 			column("_p5", func(a *ANNRecall) *float64 { return &a.P5 }))
+	}
+	if r.anyRounded() {
+		columns = append(columns, csvColumn{"score_difference", func(c *Configuration) string {
+			if c.ScoreDifference == nil {
+				return ""
+			}
+			return plain(c.ScoreDifference)
+		}})
 	}
 	return columns
 }

@@ -104,7 +104,7 @@ type DetailChunker struct {
 type DetailFate struct {
 	// Judgement is its place among the question's.
 	Judgement int `json:"judgement"`
-	// Fate is whole, cut or dropped, as in [SpanCounts]. Share is the largest share of
+	// Fate is whole, cut or dropped, as in [raglab/axes/metric.SpanCounts]. Share is the largest share of
 	// the span's characters that one chunk holds.
 	Fate  string  `json:"fate"`
 	Share float64 `json:"share"`

@@ -101,13 +101,13 @@ func (e *Effect) test(labels []string, values map[string][]float64, memory *Memo
 		return tested{}, false
 	}
 	name := "extremes " + strconv.Itoa(best) + " " + strconv.Itoa(worst)
-	t := remembered(memory, name, systems, func() tested { return compareExtremes(systems, best, worst) })
+	t := remembered(memory, name, systems, func(d *stats.Draws) tested { return compareExtremes(d, systems, best, worst) })
 	return t, t.Verdict != NotTested
 }
 
 // compareExtremes compares two systems that were picked for being the best and the
 // worst of all, on the questions that all are measured on.
-func compareExtremes(systems [][]float64, best, worst int) tested {
+func compareExtremes(d *stats.Draws, systems [][]float64, best, worst int) tested {
 	kept, places := common(systems)
 	if len(places) < 2 {
 		return tested{Comparison: Comparison{Verdict: NotTested}}
@@ -115,12 +115,12 @@ func compareExtremes(systems [][]float64, best, worst int) tested {
 	o := stats.DefaultOptions()
 	a, b := kept[best], kept[worst]
 	t := described(differences(a, b))
-	t.Low, t.High = stats.NewBootstrap([][]float64{a, b}, o.Resamples, o.Seed).Difference(0, 1, o.Level)
+	t.Low, t.High = d.Bootstrap([][]float64{a, b}, o.Resamples).Difference(0, 1, o.Level)
 	all := make([]int, len(kept))
 	for i := range all {
 		all[i] = i
 	}
-	t.P = stats.NewRandomisation(kept, o.Permutations, o.Seed).Range(all)
+	t.P = d.Randomisation(kept, o.Permutations).Range(all)
 	for i, p := range t.Places {
 		t.Places[i] = places[p]
 	}

@@ -27,6 +27,8 @@ type GoldenQuestion struct {
 	// first of them has an answer span.
 	Relevant int  `json:"relevant"`
 	Span     bool `json:"span,omitempty"`
+	// Wording is null where the documents' texts were not at hand.
+	Wording *Wording `json:"wording,omitempty"`
 }
 
 // Ceiling says how much room the test questions leave. A question is solved by a

@@ -187,7 +187,7 @@ func (g *grid) interaction(r *Report, memory *Memory) (Interaction, tested) {
 		return found, tested{Comparison: Comparison{Verdict: NotTested}}
 	}
 	name := fmt.Sprintf("interaction %d %d %v", as, bs, c)
-	t := remembered(memory, name, g.values, func() tested { return compareContrast(g.values, as, bs, c) })
+	t := remembered(memory, name, g.values, func(d *stats.Draws) tested { return compareContrast(d, g.values, as, bs, c) })
 	return found, t
 }
 
@@ -197,7 +197,7 @@ func testable(as, bs int) bool { return as*bs <= 400 && as*as*bs <= 20_000 }
 
 // compareContrast tests a contrast that was picked for being the largest of its grid:
 // under each choice of signs the largest is looked for again.
-func compareContrast(values [][]float64, as, bs int, c contrast) tested {
+func compareContrast(d *stats.Draws, values [][]float64, as, bs int, c contrast) tested {
 	kept, places := common(values)
 	if len(places) < 2 {
 		return tested{Comparison: Comparison{Verdict: NotTested}}
@@ -208,12 +208,12 @@ func compareContrast(values [][]float64, as, bs int, c contrast) tested {
 		diffs[q] = c.of(func(a, b int) float64 { return kept[a*bs+b][q] })
 	}
 	t := described(diffs)
-	t.Low, t.High = stats.NewBootstrap([][]float64{diffs}, o.Resamples, o.Seed).Mean(0, o.Level)
+	t.Low, t.High = d.Bootstrap([][]float64{diffs}, o.Resamples).Mean(0, o.Level)
 	all := make([]int, len(kept))
 	for i := range all {
 		all[i] = i
 	}
-	t.P = stats.NewRandomisation(kept, o.Permutations, o.Seed).Test(all, func(sums []float64) float64 {
+	t.P = d.Randomisation(kept, o.Permutations).Test(all, func(sums []float64) float64 {
 		_, size := largest(as, bs, func(a, b int) float64 { return sums[a*bs+b] })
 		return size
 	})

@@ -30,7 +30,7 @@ func (r *Report) align() {
 	r.Order = append(r.Order, slices.Sorted(maps.Keys(asked))...)
 	for i := range r.Configurations {
 		c := &r.Configurations[i]
-		c.Values = nil
+		c.Values, c.Columns = nil, nil
 		if c.Metrics[r.Primary] != nil {
 			c.Values = r.valuesOf(c, r.Primary)
 		}
@@ -40,6 +40,9 @@ func (r *Report) align() {
 // valuesOf are a row's values of a metric in the order of the questions, NaN where it
 // is not measured.
 func (r *Report) valuesOf(c *Configuration, metric string) []float64 {
+	if known := c.Columns[metric]; len(known) == len(r.Order) {
+		return known
+	}
 	values := make([]float64, len(r.Order))
 	for i, id := range r.Order {
 		values[i] = math.NaN()
@@ -78,7 +81,7 @@ func (r *Report) intervals(memory *Memory) {
 	if len(systems) == 0 {
 		return
 	}
-	bounds := remembered(memory, "means", systems, func() []*Interval { return boundMeans(systems) })
+	bounds := remembered(memory, "means", systems, func(d *stats.Draws) []*Interval { return boundMeans(d, systems) })
 	byKey := map[string]map[string]*Interval{}
 	for i, c := range rows {
 		c.Intervals = map[string]*Interval{}
@@ -97,7 +100,7 @@ func (r *Report) intervals(memory *Memory) {
 }
 
 // boundMeans returns an interval for each system, nil for one that is not measured.
-func boundMeans(systems [][]float64) []*Interval {
+func boundMeans(d *stats.Draws, systems [][]float64) []*Interval {
 	o := stats.DefaultOptions()
 	out := make([]*Interval, len(systems))
 	for _, group := range measuredAlike(systems) {
@@ -110,7 +113,7 @@ func boundMeans(systems [][]float64) []*Interval {
 			if len(kept[0]) == 0 {
 				continue
 			}
-			bootstrap := stats.NewBootstrap(kept, o.Resamples, o.Seed)
+			bootstrap := d.Bootstrap(kept, o.Resamples)
 			stats.Parallel(len(members), func(k int) {
 				low, high := bootstrap.Mean(k, o.Level)
 				out[members[k]] = &Interval{low, high}

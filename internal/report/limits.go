@@ -19,7 +19,7 @@ func (r *Report) SetProvenance(p Provenance) {
 func (r *Report) limit() {
 	r.Limits = nil
 	for _, sentences := range []func() []string{
-		r.questionLimits, r.resolutionLimits, r.ceilingLimits, r.judgementLimits, r.corpusLimits,
+		r.questionLimits, r.resolutionLimits, r.ceilingLimits, r.judgementLimits, r.wordingLimits, r.corpusLimits,
 		r.tuningLimits, r.crossLimits, r.machineLimits, r.unmeasuredLimits, r.pinLimits,
 	} {
 		r.Limits = append(r.Limits, sentences()...)
@@ -228,6 +228,7 @@ func (r *Report) unmeasuredLimits() []string {
 		{"index size", func(c *Configuration) bool { return c.IndexBytes == nil }},
 		{"ingest time", func(c *Configuration) bool { return c.IngestSeconds == nil }},
 		{"recall of the approximate index", func(c *Configuration) bool { return c.Approximate && len(c.ANNRecall) == 0 }},
+		{"change of scores by rounding", func(c *Configuration) bool { return c.Rounded && c.ScoreDifference == nil }},
 		{"bill", func(c *Configuration) bool {
 			return c.Cost != nil && (c.Cost.Ingest == nil || c.Cost.Questions == nil)
 		}},

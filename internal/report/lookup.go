@@ -209,6 +209,9 @@ func (r *Report) metricsTable(c *Configuration) Table {
 	if k, _ := r.annCutoff(); c.Approximate {
 		add(fmt.Sprintf("ann_recall@%d", k), c.annRecall(k), notApplicable)
 	}
+	if c.Rounded {
+		add(scoreOffColumn, c.scoreOff(), notApplicable)
+	}
 	t.Foot = strings.TrimSpace(t.Foot + " Key: " + c.Key)
 	t.Plot = r.metricMarks(c, len(t.Rows))
 	return t

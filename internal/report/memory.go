@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"math"
+
+	"raglab/internal/stats"
 )
 
 // Memory keeps what one report found by resampling for the next, each thing under a
@@ -14,6 +16,7 @@ import (
 type Memory struct {
 	known, used map[string]json.RawMessage
 	changed     bool
+	draws       *stats.Draws // of this report; made when something is not remembered
 }
 
 // memoryVersion is raised when the same values may give another result.
@@ -43,15 +46,18 @@ func (m *Memory) Encode() []byte {
 
 // remembered returns what compute returns, from memory if it is there. The name and
 // the systems are all that it depends on.
-func remembered[T any](m *Memory, name string, systems [][]float64, compute func() T) T {
+func remembered[T any](m *Memory, name string, systems [][]float64, compute func(*stats.Draws) T) T {
 	if m == nil {
-		return compute()
+		return compute(newDraws())
 	}
 	var v T
 	key := hashOf(name, systems)
 	raw, ok := m.known[key]
 	if !ok || json.Unmarshal(raw, &v) != nil {
-		v = compute()
+		if m.draws == nil {
+			m.draws = newDraws()
+		}
+		v = compute(m.draws)
 		m.changed = true
 		var err error
 		if raw, err = json.Marshal(v); err != nil {
@@ -61,6 +67,12 @@ func remembered[T any](m *Memory, name string, systems [][]float64, compute func
 	m.known[key], m.used[key] = raw, raw
 	return v
 }
+
+// newDraws returns draws that what one report resamples has in common.
+func newDraws() *stats.Draws { return stats.NewDraws(stats.DefaultOptions().Seed, stats.DrawsRoom) }
+
+// rest lets go of the draws.
+func (m *Memory) rest() { m.draws = nil }
 
 func hashOf(name string, systems [][]float64) string {
 	hash := sha256.New()

@@ -38,7 +38,7 @@ func TestMemory_secondReportComparesNothingAnew(t *testing.T) {
 		t.Error("known comparisons were made again")
 	}
 	systems[2][7] += 0.25
-	if diff := cmp.Diff(correct(versusFirst(systems)), second.againstFirst(systems)); diff != "" || second.Encode() == nil {
+	if diff := cmp.Diff(correct(versusFirst(newDraws(), systems)), second.againstFirst(systems)); diff != "" || second.Encode() == nil {
 		t.Errorf("a changed value was not noticed:\n%s", diff)
 	}
 	if ParseMemory([]byte("{damaged")).againstFirst(systems) == nil {
@@ -57,7 +57,7 @@ func TestAgainstFirst_blocksChangeNothing(t *testing.T) {
 		ps = append(ps, random.P(i+1, 0))
 	}
 	holm := stats.Holm(ps)
-	for i, c := range correct(versusFirst(systems)) {
+	for i, c := range correct(versusFirst(newDraws(), systems)) {
 		low, high := bootstrap.Difference(i+1, 0, o.Level)
 		if c.Low != low || c.High != high || c.P != holm[i] {
 			t.Fatalf("system %d: %+v, want %v…%v and p = %v", i+1, c, low, high, holm[i])

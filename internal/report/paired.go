@@ -29,12 +29,12 @@ func (m *Memory) againstFirst(systems [][]float64) []Comparison {
 
 // versusFirst is the function of that name, remembered.
 func (m *Memory) versusFirst(systems [][]float64) []tested {
-	return remembered(m, "first", systems, func() []tested { return versusFirst(systems) })
+	return remembered(m, "first", systems, func(d *stats.Draws) []tested { return versusFirst(d, systems) })
 }
 
 // versusFirst compares without correction. Each pair is compared on the questions
 // that both are measured on.
-func versusFirst(systems [][]float64) []tested {
+func versusFirst(d *stats.Draws, systems [][]float64) []tested {
 	out := make([]tested, len(systems)-1)
 	for _, group := range measuredAlike(systems[1:]) {
 		for others := range slices.Chunk(group, block) {
@@ -43,7 +43,7 @@ func versusFirst(systems [][]float64) []tested {
 				rows = append(rows, systems[i+1])
 			}
 			kept, places := common(rows)
-			for k, c := range compareBlock(kept) {
+			for k, c := range compareBlock(d, kept) {
 				for p := range c.Places {
 					c.Places[p] = places[c.Places[p]]
 				}
@@ -99,7 +99,7 @@ func pick(values []float64, places []int) []float64 {
 }
 
 // compareBlock compares systems with the first, without correction.
-func compareBlock(systems [][]float64) []tested {
+func compareBlock(d *stats.Draws, systems [][]float64) []tested {
 	out := make([]tested, len(systems)-1)
 	if len(systems[0]) == 0 {
 		for i := range out {
@@ -108,8 +108,8 @@ func compareBlock(systems [][]float64) []tested {
 		return out
 	}
 	o := stats.DefaultOptions()
-	bootstrap := stats.NewBootstrap(systems, o.Resamples, o.Seed)
-	random := stats.NewRandomisation(systems, o.Permutations, o.Seed)
+	bootstrap := d.Bootstrap(systems, o.Resamples)
+	random := d.Randomisation(systems, o.Permutations)
 	stats.Parallel(len(out), func(i int) {
 		out[i] = described(differences(systems[i+1], systems[0]))
 		out[i].Difference = stats.Mean(systems[i+1]) - stats.Mean(systems[0])

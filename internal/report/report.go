@@ -109,13 +109,23 @@ type Configuration struct {
 	IndexBytes    *int64   `json:"index_bytes"`
 	HeapBytes     *int64   `json:"heap_bytes,omitempty"`
 	IngestSeconds *float64 `json:"ingest_seconds"`
-	// Cost is null for a row that asks no service.
+	// Services are the factors whose option sends texts to a server that is not this
+	// machine's own work, such as an embedder over HTTP, whether somebody bills for it
+	// or not; none for a row that keeps to itself and its database.
+	Services []string `json:"services,omitempty"`
+	// Cost is null for a row of which nobody bills anything.
 	Cost *Cost `json:"cost,omitempty"`
-	// Approximate says that an index may miss some of the nearest vectors;
-	// ANNRecall then holds its rankings against exact search, at several ranks,
-	// and is empty when unmeasured. Of several such indexes it is the worst one's.
+	// Approximate says that an index may miss some of the nearest vectors, or keeps
+	// them in a lower precision; ANNRecall then holds its rankings against exact
+	// search, at several ranks, and is empty when unmeasured. Of several such indexes
+	// it is the worst one's.
 	Approximate bool        `json:"approximate,omitempty"`
 	ANNRecall   []ANNRecall `json:"ann_recall,omitempty"`
+	// Rounded says that an index keeps vectors in a lower precision. ScoreDifference is
+	// then how far a score is at most from that of the vectors as they were embedded,
+	// over all questions and the chunks that both rankings have; null when unmeasured.
+	Rounded         bool     `json:"rounded,omitempty"`
+	ScoreDifference *float64 `json:"score_difference,omitempty"`
 	// Termless counts questions that text handling left no term of: a lexical
 	// index finds nothing for them.
 	Termless int `json:"questions_without_terms,omitempty"`
@@ -128,6 +138,9 @@ type Configuration struct {
 	// Values are the primary metric's values in the order of the report's questions,
 	// [Report.Order], NaN where it is not measured; none for a row without a score.
 	Values []float64 `json:"-"`
+	// Columns are those of the other metrics too, by name. Whoever makes a report may
+	// leave them out: they say what PerQuestion does.
+	Columns map[string][]float64 `json:"-"`
 }
 
 // Percentiles are by nearest rank.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"raglab/axes"
+	"raglab/internal/param"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -76,6 +77,16 @@ func sample() *Report {
 	r.Expectations = []Expectation{{Row: "a / x", Metric: "ndcg@10", Value: 0.9, Measured: &flat, Within: 0.01, Source: "a paper", Verdict: "off by -0.4"}}
 	r.Complete(nil)
 	return r
+}
+
+// TestMarkdown_sectionsOfTheSpec lets a spec name just the sections that there are.
+func TestMarkdown_sectionsOfTheSpec(t *testing.T) {
+	t.Parallel()
+	for _, f := range param.MustFields(&MarkdownParams{}) {
+		if f.Name == "sections" && !slices.Equal(f.Enum, Sections) {
+			t.Errorf("a spec may name %q, a report has %q", f.Enum, Sections)
+		}
+	}
 }
 
 func TestComplete_inertRowsAreMarkedAndLeftOut(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -91,14 +90,14 @@ func (a axisValues) reversal(g, h tagGroup, memory *Memory) (Reversal, tested, b
 		return best, tested{}, false
 	}
 	name := fmt.Sprintf("reversal %d %g", first, best.size())
-	return best, remembered(memory, name, systems, func() tested { return testReversal(systems, first, best.size()) }), true
+	return best, remembered(memory, name, systems, func(d *stats.Draws) tested { return testReversal(d, systems, first, best.size()) }), true
 }
 
 // testReversal says how often two groups of questions of these sizes, drawn from all
 // of them, would show as large a difference between what two options differ by on the
 // one and on the other: a permutation test for two samples (Fisher, The Design of
 // Experiments, 1935), in which the largest over all pairs of options is looked for.
-func testReversal(systems [][]float64, first int, observed float64) tested {
+func testReversal(d *stats.Draws, systems [][]float64, first int, observed float64) tested {
 	kept, places := common(systems)
 	n, inFirst := len(places), 0
 	for _, p := range places {
@@ -117,32 +116,20 @@ func testReversal(systems [][]float64, first int, observed float64) tested {
 	for s, values := range kept {
 		totals[s] = stats.Sum(values)
 	}
-	rng := rand.New(rand.NewPCG(o.Seed, 0x7265766572736564))
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
 	asLarge := 1
-	shifts := make([]float64, len(kept))
-	for range o.Permutations {
-		for i := range inFirst {
-			j := i + rng.IntN(n-i)
-			order[i], order[j] = order[j], order[i]
-		}
-		for s, values := range kept {
-			sum := 0.0
-			for _, q := range order[:inFirst] {
-				sum += values[q]
-			}
+	sums, shifts := d.Splits(kept, inFirst, o.Permutations), make([]float64, len(kept))
+	for p := range o.Permutations {
+		for s := range kept {
+			sum := sums[s][p]
 			shifts[s] = sum/float64(inFirst) - (totals[s]-sum)/float64(n-inFirst)
 		}
 		if slices.Max(shifts)-slices.Min(shifts) >= observed-rounded {
 			asLarge++
 		}
+	}
+	if float64(asLarge) >= alpha*float64(o.Permutations+1) {
 		// Only the word is told, and that is settled.
-		if float64(asLarge) >= alpha*float64(o.Permutations+1) {
-			return tested{Comparison: Comparison{P: 1}}
-		}
+		return tested{Comparison: Comparison{P: 1}}
 	}
 	return tested{Comparison: Comparison{P: float64(asLarge) / float64(o.Permutations+1)}}
 }

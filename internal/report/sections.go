@@ -14,16 +14,6 @@ var Sections = []string{
 	"latency", "ingest", "cost", "tuning", "golden", "abstention", "expected", "limits", "full",
 }
 
-// CheckSections returns an error for names that are none of [Sections].
-func CheckSections(names []string) error {
-	for _, name := range names {
-		if !slices.Contains(Sections, name) {
-			return fmt.Errorf("%q is none of %s", name, strings.Join(Sections, ", "))
-		}
-	}
-	return nil
-}
-
 // tagsTable holds the questions of each tag beside all of them.
 func (r *Report) tagsTable(ranked []*Configuration) Table {
 	best := ranked[0]

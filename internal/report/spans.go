@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"raglab/axes/metric"
 )
 
 // Spans is what one chunker made of the answer spans of the test questions.
@@ -13,24 +15,7 @@ type Spans struct {
 	Chunker string `json:"chunker"`
 	// Coverage is the share of a span that a relevant chunk holds at least.
 	Coverage float64 `json:"coverage"`
-	SpanCounts
-}
-
-// SpanCounts counts spans. Whole, Cut and Dropped add up to Spans.
-type SpanCounts struct {
-	Spans int `json:"spans"`
-	// Whole spans stand in one chunk, Cut ones in neighbouring chunks together;
-	// of Dropped ones the chunks lack a part.
-	Whole   int `json:"whole"`
-	Cut     int `json:"cut"`
-	Dropped int `json:"dropped"`
-	// Reached spans make some chunk relevant.
-	Reached int `json:"reached"`
-	// Share is the mean of the largest share of each span that one chunk holds.
-	Share float64 `json:"mean_share"`
-	// CutIn and DroppedIn are the questions with such spans.
-	CutIn     []string `json:"cut_questions,omitempty"`
-	DroppedIn []string `json:"dropped_questions,omitempty"`
+	metric.SpanCounts
 }
 
 // AddSpans notes what a row's chunker made of the spans, once for each chunker.

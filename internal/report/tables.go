@@ -154,6 +154,10 @@ func (r *Report) rows(name, title string, rows []*Configuration) Table {
 	if approximate {
 		t.Columns = append(t.Columns, Column{fmt.Sprintf("ann_recall@%d", k), true})
 	}
+	rounded := r.anyRounded()
+	if rounded {
+		t.Columns = append(t.Columns, Column{scoreOffColumn, true})
+	}
 	for _, c := range rows {
 		row := c.labels(axes)
 		for _, m := range r.Metrics {
@@ -164,6 +168,9 @@ func (r *Report) rows(name, title string, rows []*Configuration) Table {
 		row = append(row, megabytes(c.IndexBytes), seconds(c.IngestSeconds))
 		if approximate {
 			row = append(row, c.annRecall(k))
+		}
+		if rounded {
+			row = append(row, c.scoreOff())
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -1,7 +1,5 @@
 package stats
 
-import "math/rand/v2"
-
 // Bootstrap holds the means of several systems over the same resamples of the
 // questions. Because every system is measured on the same resample, the
 // difference of two columns is the paired bootstrap of their difference. Safe for
@@ -14,16 +12,13 @@ type Bootstrap struct {
 // number of times, and takes each system's mean over them. The rows are the
 // systems' values for the same questions in the same order, all measured.
 func NewBootstrap(systems [][]float64, resamples int, seed uint64) *Bootstrap {
+	return NewDraws(seed, 0).Bootstrap(systems, resamples)
+}
+
+// Bootstrap is [NewBootstrap] with these draws.
+func (d *Draws) Bootstrap(systems [][]float64, resamples int) *Bootstrap {
 	n := mustBeComplete(systems)
-	rng := rand.NewPCG(seed, bootstrapStream)
-	counts := make([]uint32, n)
-	means := weighed(systems, resamples, func(weights []float64) {
-		drawCounts(rng, counts)
-		for i, c := range counts {
-			weights[i] = float64(c)
-			counts[i] = 0
-		}
-	})
+	means := d.weighed(systems, drawing{stream: bootstrapStream, times: resamples, questions: n})
 	for _, row := range means {
 		for r := range row {
 			row[r] /= float64(n)

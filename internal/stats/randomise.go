@@ -2,7 +2,6 @@ package stats
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 )
 
@@ -22,9 +21,21 @@ type Randomisation struct {
 
 // NewRandomisation draws the signs. The rows are as for [NewBootstrap].
 func NewRandomisation(systems [][]float64, permutations int, seed uint64) *Randomisation {
-	mustBeComplete(systems)
-	rng := rand.NewPCG(seed, randomiseStream)
-	return &Randomisation{systems, weighed(systems, permutations, func(signs []float64) { drawSigns(rng, signs) })}
+	return NewDraws(seed, 0).Randomisation(systems, permutations)
+}
+
+// Randomisation is [NewRandomisation] with these draws.
+func (d *Draws) Randomisation(systems [][]float64, permutations int) *Randomisation {
+	n := mustBeComplete(systems)
+	return &Randomisation{systems, d.weighed(systems, drawing{stream: randomiseStream, times: permutations, questions: n})}
+}
+
+// Splits divides the questions at random into two groups, of which the first has so
+// many, the given number of times, and returns for each system and split the sum of its
+// values over the first group. The rows are as for [NewBootstrap].
+func (d *Draws) Splits(systems [][]float64, first, splits int) [][]float64 {
+	n := mustBeComplete(systems)
+	return d.weighed(systems, drawing{stream: splitStream, times: splits, questions: n, first: first})
 }
 
 // P returns the two-sided p-value of the hypothesis that a and b differ by

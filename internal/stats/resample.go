@@ -9,35 +9,49 @@ import (
 	"sync/atomic"
 )
 
-// together is how many resamples are drawn before they are handed on: few enough
-// to stay in a core's cache, enough to be worth handing on.
+// together is how many resamples are handed on at a time: few enough to stay in a
+// core's cache, enough to be worth handing on.
 const together = 8
 
-// weighed returns, for each system and resample, the sum of the system's values
-// times the weights of the resample. Weights are drawn in order by one goroutine and
-// added up by others; each sum has an order of its own that depends on nothing but
-// the number of questions, so that the result is the same for any number of cores.
-func weighed(systems [][]float64, resamples int, draw func(weights []float64)) [][]float64 {
-	sums := matrix(len(systems), resamples)
-	workers := max(1, min(runtime.GOMAXPROCS(0), resamples/together))
+// weighed returns, for each system and draw, the sum of the system's values times the
+// weights of the draw. Each sum has an order of its own that depends on nothing but the
+// number of questions, so that the result is the same for any number of cores. Where the
+// draws are not kept they are made in order by one goroutine and added up by others.
+func (d *Draws) weighed(systems [][]float64, what drawing) [][]float64 {
+	sums, size := matrix(len(systems), what.times), what.size()
+	if rows := d.rows(what); rows != nil {
+		batches := (what.times + together - 1) / together
+		pool := sync.Pool{New: func() any { weights := matrix(together, what.questions); return &weights }}
+		Parallel(batches, func(i int) {
+			weights := pool.Get().(*[][]float64)
+			defer pool.Put(weights)
+			b := batch{first: i * together, rows: rows[i*together*size:]}
+			b.n = min(together, what.times-b.first)
+			b.weigh(what, *weights, systems, sums)
+		})
+		return sums
+	}
+	workers := max(1, min(runtime.GOMAXPROCS(0), what.times/together))
 	free, full := make(chan batch, 2*workers), make(chan batch, 2*workers)
 	for range 2 * workers {
-		free <- batch{weights: matrix(together, len(systems[0]))}
+		free <- batch{rows: make([]byte, together*size)}
 	}
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
+			weights := matrix(together, what.questions)
 			for b := range full {
-				b.weigh(systems, sums)
+				b.weigh(what, weights, systems, sums)
 				free <- b
 			}
 		})
 	}
-	for first := 0; first < resamples; first += together {
+	draw := d.drawer(what)
+	for first := 0; first < what.times; first += together {
 		b := <-free
-		b.first, b.n = first, min(together, resamples-first)
+		b.first, b.n = first, min(together, what.times-first)
 		for i := range b.n {
-			draw(b.weights[i])
+			draw(b.rows[i*size : (i+1)*size])
 		}
 		full <- b
 	}
@@ -46,35 +60,33 @@ func weighed(systems [][]float64, resamples int, draw func(weights []float64)) [
 	return sums
 }
 
-// batch is a number of resamples in a row.
+// batch is a number of draws in a row.
 type batch struct {
 	first, n int
-	weights  [][]float64
+	rows     []byte
 }
 
-func (b batch) weigh(systems, sums [][]float64) {
-	for s, values := range systems {
-		for i, weights := range b.weights[:b.n] {
-			sums[s][b.first+i] = dot(weights, values)
+// weigh adds up the draws' sums, four draws and two systems at a time. Where there are
+// fewer the last stand in for those that lack.
+func (b batch) weigh(what drawing, weights, systems, sums [][]float64) {
+	size := what.size()
+	for i := range b.n {
+		what.expand(b.rows[i*size:(i+1)*size], weights[i])
+	}
+	var out [8]float64
+	for i := 0; i < b.n; i += 4 {
+		var four [4][]float64
+		for j := range four {
+			four[j] = weights[min(i+j, b.n-1)]
+		}
+		for s := 0; s < len(systems); s += 2 {
+			second := min(s+1, len(systems)-1)
+			products([2][]float64{systems[s], systems[second]}, four, &out)
+			for j := range min(4, b.n-i) {
+				sums[s][b.first+i+j], sums[second][b.first+i+j] = out[j], out[(second-s)*4+j]
+			}
 		}
 	}
-}
-
-// dot adds in four lanes, in an order that depends on nothing but the length.
-func dot(x, y []float64) float64 {
-	y = y[:len(x)]
-	var a, b, c, d float64
-	i := 0
-	for ; i+4 <= len(x); i += 4 {
-		a += float64(x[i] * y[i])
-		b += float64(x[i+1] * y[i+1])
-		c += float64(x[i+2] * y[i+2])
-		d += float64(x[i+3] * y[i+3])
-	}
-	for ; i < len(x); i++ {
-		a += float64(x[i] * y[i])
-	}
-	return (a + b) + (c + d)
 }
 
 // Parallel calls fn for each number below n, on all cores, and returns when all

@@ -5,6 +5,7 @@ package dense
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"syscall"
 	"testing"
 	"time"
@@ -49,25 +50,18 @@ func BenchmarkSearch(b *testing.B) {
 func BenchmarkOpen(b *testing.B) {
 	const n, dim = 100_000, 384
 	rows := embeddings(n, dim, 1)
-	var file bytes.Buffer
-	if err := Write(&file, rows, dim); err != nil {
-		b.Fatal(err)
+	for name, write := range map[string]func(io.Writer, []float32, int) error{"single": Write, "half": WriteHalf} {
+		var file bytes.Buffer
+		if err := write(&file, rows, dim); err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(file.Len()))
+			for b.Loop() {
+				if _, err := Read(bytes.NewReader(file.Bytes()), int64(file.Len())); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
-	b.SetBytes(int64(file.Len()))
-	b.Run("read", func(b *testing.B) {
-		b.SetBytes(int64(file.Len()))
-		for b.Loop() {
-			if _, _, err := Read(bytes.NewReader(file.Bytes()), int64(file.Len())); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("prepare", func(b *testing.B) {
-		b.SetBytes(int64(file.Len()))
-		for b.Loop() {
-			if _, err := New(rows, dim); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }

@@ -2,6 +2,7 @@ package dense
 
 import (
 	"bytes"
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"raglab/axes"
+	"raglab/internal/half"
 )
 
 // brute ranks every row by its exact inner product.
@@ -152,25 +154,87 @@ func TestWrite_isNPY(t *testing.T) {
 	}
 }
 
+// halved returns rows as they are in half precision.
+func halved(rows []float32) []float32 {
+	out := make([]float32, len(rows))
+	for i, x := range rows {
+		out[i] = half.To(half.From(x))
+	}
+	return out
+}
+
+// TestSearch_half: rows in half precision are searched as what they then are.
+func TestSearch_half(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		dim := rapid.IntRange(1, 70).Draw(rt, "dim")
+		n := rapid.IntRange(1, 150).Draw(rt, "rows")
+		seed := rapid.Uint64().Draw(rt, "seed")
+		size := rapid.SampledFrom([]float32{1e-7, 1e-4, 1, 6e4}).Draw(rt, "size")
+		rows, questions := embeddings(n, dim, seed), embeddings(7, dim, seed+1)
+		for i := range rows {
+			rows[i] *= size
+		}
+		var file bytes.Buffer
+		if err := WriteHalf(&file, rows, dim); err != nil {
+			rt.Fatal(err)
+		}
+		m, err := Read(bytes.NewReader(file.Bytes()), int64(file.Len()))
+		if err != nil || !m.Half() {
+			rt.Fatal(err)
+		}
+		mapped, err := Map(file.Bytes())
+		if err != nil || !mapped.Half() {
+			rt.Fatal(err)
+		}
+		depth := rapid.IntRange(1, n+2).Draw(rt, "depth")
+		got, err := m.Search(t.Context(), split(questions, dim), depth, 2)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for i, q := range split(questions, dim) {
+			want := brute(halved(rows), dim, q, depth)
+			if diff := cmp.Diff(want, got[i]); diff != "" {
+				rt.Fatalf("question %d (-brute +search):\n%s", i, diff)
+			}
+			hits, err := mapped.Search(t.Context(), q, depth, nil)
+			if diff := cmp.Diff(want, hits); err != nil || diff != "" {
+				rt.Fatalf("question %d, mapped: %v (-brute +search):\n%s", i, err, diff)
+			}
+		}
+	})
+}
+
+func TestWriteHalf_refusesWhatIsInfiniteThere(t *testing.T) {
+	t.Parallel()
+	for x, fits := range map[float32]bool{65519: true, -65504: true, 65520: false, -1e30: false, float32(math.Inf(1)): false, float32(math.NaN()): false} {
+		err := WriteHalf(io.Discard, []float32{1, 2, 3, x}, 2)
+		if (err == nil) != fits || !fits && !strings.Contains(err.Error(), "vector of row 1: number 1 is") {
+			t.Errorf("%v: %v", x, err)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	for _, rows := range [][]float32{nil, {1, 0}, {1, 0, 0, 1}} {
-		var file bytes.Buffer
-		if err := Write(&file, rows, 2); err != nil {
-			f.Fatal(err)
+		for _, write := range []func(io.Writer, []float32, int) error{Write, WriteHalf} {
+			var file bytes.Buffer
+			if err := write(&file, rows, 2); err != nil {
+				f.Fatal(err)
+			}
+			f.Add(file.Bytes())
 		}
-		f.Add(file.Bytes())
 	}
 	f.Add([]byte("\x93NUMPY\x01\x00\x10\x00{'descr': '<f4'}\n"))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		rows, dim, err := Read(bytes.NewReader(file), int64(len(file)))
+		m, err := Read(bytes.NewReader(file), int64(len(file)))
+		if mapped, other := Map(file); err == nil && (other != nil || mapped.Rows != m.Len() || mapped.Half() != m.Half()) {
+			t.Fatalf("read, and mapped with %v", other)
+		}
 		if err != nil {
 			return
 		}
-		m, err := New(rows, dim)
-		if err != nil {
-			t.Fatalf("Read lets pass what New refuses: %v", err)
-		}
-		if _, err := m.Search(t.Context(), [][]float32{make([]float32, dim)}, 3, 1); err != nil && dim > 0 {
+		if _, err := m.Search(t.Context(), [][]float32{make([]float32, m.Dim())}, 3, 1); err != nil {
 			t.Fatal(err)
 		}
 	})

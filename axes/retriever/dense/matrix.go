@@ -6,11 +6,15 @@
 // best drop out. What is left, hardly more than is asked for, is computed in
 // double precision. Results are the same as if everything had been, on every
 // machine and for one question or many.
+//
+// Rows may be kept in half precision, in half of the memory. They are searched by
+// what they then are, just as exactly; what rounding them changed is not known here.
 package dense
 
 import (
-	"fmt"
 	"math"
+
+	"raglab/internal/half"
 )
 
 const (
@@ -26,7 +30,8 @@ const (
 // Matrix holds the vectors to search. It does not change and is safe for
 // concurrent use.
 type Matrix struct {
-	rows   []float32
+	rows   []float32 // nil for rows in half precision
+	halves []uint16  // their bits
 	n, dim int
 	pairs  int     // of dimensions, the last one filled up with 0
 	panels []int16 // the rows times scale, rounded, panel by panel
@@ -37,25 +42,35 @@ type Matrix struct {
 
 // New prepares rows of dim numbers for search. It keeps rows.
 func New(rows []float32, dim int) (*Matrix, error) {
-	n := 0
+	m := &Matrix{rows: rows, dim: dim}
 	if dim > 0 {
-		n = len(rows) / dim
+		m.n = len(rows) / dim
 	}
-	if err := check(rows, n, dim); err != nil {
+	if err := m.prepare(); err != nil {
 		return nil, err
 	}
-	if uint64(n) > math.MaxUint32 {
-		return nil, fmt.Errorf("%d rows, at most 2^32-1 can be searched", n)
+	return m, nil
+}
+
+// prepare checks the rows, and packs them.
+func (m *Matrix) prepare() error {
+	if err := checkShape(len(m.rows)+len(m.halves), m.n, m.dim); err != nil {
+		return err
 	}
-	m := &Matrix{rows: rows, n: n, dim: dim, pairs: (dim + 1) / 2}
+	m.pairs = (m.dim + 1) / 2
+	buf := m.buffer()
 	var most, longest float64
-	for i := range n {
-		row := m.row(i)
-		most, longest = max(most, largest(row)), max(longest, squares(row))
+	for i := range m.n {
+		row := m.row(i, buf)
+		length := squares(row)
+		if math.IsNaN(length) || math.IsInf(length, 0) {
+			return rowError(i, finite(row))
+		}
+		most, longest = max(most, largest(row)), max(longest, length)
 	}
 	m.scale = scaleFor(most, math.Sqrt(longest))
-	m.pack()
-	return m, nil
+	m.pack(buf)
+	return nil
 }
 
 // Len returns the number of rows and Dim their dimensions.
@@ -64,7 +79,25 @@ func (m *Matrix) Len() int { return m.n }
 // Dim returns the number of dimensions.
 func (m *Matrix) Dim() int { return m.dim }
 
-func (m *Matrix) row(i int) []float32 { return m.rows[i*m.dim : (i+1)*m.dim] }
+// Half reports whether the rows are in half precision.
+func (m *Matrix) Half() bool { return m.halves != nil }
+
+// buffer is room for a row, where rows need any.
+func (m *Matrix) buffer() []float32 {
+	if !m.Half() {
+		return nil
+	}
+	return make([]float32, m.dim)
+}
+
+// row returns a row, which may lie in buf until the next call.
+func (m *Matrix) row(i int, buf []float32) []float32 {
+	if !m.Half() {
+		return m.rows[i*m.dim : (i+1)*m.dim]
+	}
+	half.Decode(buf, m.halves[i*m.dim:(i+1)*m.dim])
+	return buf
+}
 
 // largest returns the largest magnitude in v.
 func largest(v []float32) float64 {
@@ -85,12 +118,12 @@ func scaleFor(most, longest float64) float64 {
 }
 
 // pack fills the panels and measures what rounding loses.
-func (m *Matrix) pack() {
+func (m *Matrix) pack(buf []float32) {
 	count := (m.n + panelRows - 1) / panelRows
 	m.panels = make([]int16, count*m.pairs*2*panelRows)
 	whole := make([]int16, 2*m.pairs)
 	for i := range m.n {
-		off, length := quantise(whole, m.row(i), m.scale)
+		off, length := quantise(whole, m.row(i, buf), m.scale)
 		m.off, m.length = max(m.off, off), max(m.length, length)
 		panel := m.panels[i/panelRows*m.pairs*2*panelRows+i%panelRows*2:]
 		for p := range m.pairs {

@@ -1,80 +1,84 @@
 package dense
 
 import (
-	"bufio"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"regexp"
-	"strconv"
+
+	"raglab/internal/half"
+	"raglab/internal/npy"
 )
 
-// The file is NumPy's format 1.0 with a C-ordered array of little-endian
-// float32, as numpy.save writes it.
-const (
-	npyMagic = "\x93NUMPY\x01\x00"
-	npyAlign = 64
-	// maxDim bounds the dimensions, so that sums of products fit 32 bits.
-	maxDim = 1 << 16
-)
+// maxDim bounds the dimensions, so that sums of products fit 32 bits.
+const maxDim = 1 << 16
 
-var (
-	errNotNPY = errors.New("not a .npy file of float32 rows")
-	npyDict   = regexp.MustCompile(`^\{'descr': '<f4', 'fortran_order': False, 'shape': \((\d{1,18}), (\d{1,9})\), \} *\n$`)
-)
-
-// Write writes rows of dim numbers each. A number that is not finite is an error
-// that names its row.
+// Write writes rows of dim numbers each as a .npy file, in single precision. A number
+// that is not finite is an error that names its row.
 func Write(w io.Writer, rows []float32, dim int) error {
+	return write(w, npy.Float32, rows, dim, finite)
+}
+
+// WriteHalf is [Write] in half precision, to the nearest: numbers must be finite there
+// too.
+func WriteHalf(w io.Writer, rows []float32, dim int) error {
+	return write(w, npy.Float16, rows, dim, FitsHalf)
+}
+
+func write(w io.Writer, t npy.Type, rows []float32, dim int, fits func(row []float32) error) error {
 	n := 0
 	if dim > 0 {
 		n = len(rows) / dim
 	}
-	if err := check(rows, n, dim); err != nil {
+	if err := checkShape(len(rows), n, dim); err != nil {
 		return err
 	}
-	dict := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", n, dim)
-	used := len(npyMagic) + 2 + len(dict) + 1
-	pad := (npyAlign - used%npyAlign) % npyAlign
-	header := binary.LittleEndian.AppendUint16([]byte(npyMagic), uint16(len(dict)+pad+1))
-	header = fmt.Appendf(header, "%s%*s\n", dict, pad, "")
-	out := bufio.NewWriterSize(w, 1<<16)
-	out.Write(header) // errors stay until Flush
-	var buf [4]byte
-	for _, x := range rows {
-		binary.LittleEndian.PutUint32(buf[:], math.Float32bits(x))
-		out.Write(buf[:])
+	for i := range n {
+		if err := fits(rows[i*dim : (i+1)*dim]); err != nil {
+			return rowError(i, err)
+		}
 	}
-	if err := out.Flush(); err != nil {
+	if err := npy.Write(w, t, n, dim, rows); err != nil {
 		return fmt.Errorf("write vectors: %w", err)
 	}
 	return nil
 }
 
-// check reports rows that are cut off or hold what no search can use.
-func check(rows []float32, n, dim int) error {
+// checkShape reports rows that are cut off, or too many or too long to be searched.
+func checkShape(numbers, n, dim int) error {
 	switch {
 	case dim > maxDim || dim < 0:
 		return fmt.Errorf("vectors of %d dimensions, at most %d can be searched", dim, maxDim)
-	case len(rows) != n*dim:
-		return fmt.Errorf("%d numbers are not %d rows of %d: row %d is cut off", len(rows), n, dim, n)
+	case dim == 0 && n > 0:
+		return fmt.Errorf("%d rows without numbers", n)
+	case numbers != n*dim:
+		return fmt.Errorf("%d numbers are not %d rows of %d: row %d is cut off", numbers, n, dim, n)
+	case uint64(n) > math.MaxUint32:
+		return fmt.Errorf("%d rows, at most 2^32-1 can be searched", n)
 	}
-	for i := range n {
-		row := rows[i*dim : (i+1)*dim]
-		if sum := squares(row); math.IsNaN(sum) || math.IsInf(sum, 0) {
-			return fmt.Errorf("vector of row %d: %w", i, finite(row))
+	return nil
+}
+
+func rowError(i int, err error) error { return fmt.Errorf("vector of row %d: %w", i, err) }
+
+// finite names the first number that is not finite.
+func finite(v []float32) error {
+	if sum := squares(v); !math.IsNaN(sum) && !math.IsInf(sum, 0) {
+		return nil // sums of squares of finite numbers are
+	}
+	for i, x := range v {
+		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+			return fmt.Errorf("number %d is %v", i, x)
 		}
 	}
 	return nil
 }
 
-// finite names the first number that is not finite.
-func finite(v []float32) error {
+// FitsHalf names the first number that is not finite in half precision: all of 65520
+// or more are infinite there.
+func FitsHalf(v []float32) error {
 	for i, x := range v {
-		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
-			return fmt.Errorf("number %d is %v", i, x)
+		if h := half.From(x); h&0x7C00 == 0x7C00 {
+			return fmt.Errorf("number %d is %v, and half precision goes up to %d", i, x, half.Max)
 		}
 	}
 	return nil
@@ -94,48 +98,16 @@ func squares(v []float32) float64 {
 	return a + b
 }
 
-// Read reads what Write wrote, of the given size in bytes.
-func Read(r io.Reader, size int64) (rows []float32, dim int, err error) {
-	in := bufio.NewReaderSize(r, 1<<16)
-	head := make([]byte, len(npyMagic)+2)
-	if _, err := io.ReadFull(in, head); err != nil || string(head[:len(npyMagic)]) != npyMagic {
-		return nil, 0, errNotNPY
+// Read reads what [Write] or [WriteHalf] wrote, of the given size in bytes, and
+// prepares it for search.
+func Read(r io.Reader, size int64) (*Matrix, error) {
+	a, err := npy.Read(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("read vectors: %w", err)
 	}
-	dict := make([]byte, binary.LittleEndian.Uint16(head[len(npyMagic):]))
-	if _, err := io.ReadFull(in, dict); err != nil {
-		return nil, 0, errNotNPY
+	m := &Matrix{rows: a.Floats, halves: a.Halves, n: a.Rows, dim: a.Dim}
+	if err := m.prepare(); err != nil {
+		return nil, err
 	}
-	shape := npyDict.FindSubmatch(dict)
-	if shape == nil {
-		return nil, 0, errNotNPY
-	}
-	n, _ := strconv.ParseInt(string(shape[1]), 10, 64)
-	d, _ := strconv.ParseInt(string(shape[2]), 10, 64)
-	body := size - int64(len(head)+len(dict))
-	switch {
-	case d > maxDim:
-		return nil, 0, fmt.Errorf("vectors of %d dimensions, at most %d can be searched", d, maxDim)
-	case body < 0 || n > math.MaxUint32 || n*d*4 != body:
-		return nil, 0, fmt.Errorf("%w: %d rows of %d in %d bytes", errNotNPY, n, d, body)
-	}
-	rows = make([]float32, n*d)
-	if err := readFloats(in, rows); err != nil {
-		return nil, 0, fmt.Errorf("read vectors: %w", err)
-	}
-	return rows, int(d), check(rows, int(n), int(d))
-}
-
-func readFloats(r io.Reader, into []float32) error {
-	buf := make([]byte, 1<<16)
-	for len(into) > 0 {
-		n := min(len(into), len(buf)/4)
-		if _, err := io.ReadFull(r, buf[:4*n]); err != nil {
-			return err
-		}
-		for i := range into[:n] {
-			into[i] = math.Float32frombits(binary.LittleEndian.Uint32(buf[4*i:]))
-		}
-		into = into[n:]
-	}
-	return nil
+	return m, nil
 }

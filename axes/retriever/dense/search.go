@@ -23,7 +23,7 @@ const maxBlock = 42 * groupSize
 // precision. The work is spread over so many threads.
 func (m *Matrix) Search(ctx context.Context, questions [][]float32, depth, threads int) ([][]axes.Hit, error) {
 	for i, q := range questions {
-		if err := m.checkQuestion(q); err != nil {
+		if err := checkQuestion(q, m.n, m.dim); err != nil {
 			return nil, fmt.Errorf("question %d: %w", i, err)
 		}
 	}
@@ -50,12 +50,12 @@ func (m *Matrix) Search(ctx context.Context, questions [][]float32, depth, threa
 }
 
 // checkQuestion refuses vectors that have no inner product with the rows.
-func (m *Matrix) checkQuestion(q []float32) error {
+func checkQuestion(q []float32, rows, dim int) error {
 	switch {
 	case q == nil:
 		return fmt.Errorf("it has no vector")
-	case len(q) != m.dim && m.n > 0:
-		return fmt.Errorf("its vector has %d dimensions, the index %d", len(q), m.dim)
+	case len(q) != dim && rows > 0:
+		return fmt.Errorf("its vector has %d dimensions, the index %d", len(q), dim)
 	}
 	return finite(q)
 }
@@ -134,8 +134,9 @@ func (m *Matrix) rank(a *asker, question []float32) []axes.Hit {
 	a.prune()
 	var best topk.Collector
 	best.Reset(min(a.depth, len(a.found)))
+	buf := m.buffer()
 	for _, c := range a.found {
-		best.Push(axes.Hit{Ordinal: c.row, Score: dot(m.row(int(c.row)), question)})
+		best.Push(axes.Hit{Ordinal: c.row, Score: dot(m.row(int(c.row), buf), question)})
 	}
 	return best.Append(nil)
 }

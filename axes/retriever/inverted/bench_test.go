@@ -153,3 +153,54 @@ func BenchmarkSearch(b *testing.B) {
 		b.ReportMetric(float64(len(queries)*b.N)/b.Elapsed().Seconds(), "queries/s")
 	})
 }
+
+// BenchmarkParts compares an index in one piece with the same in parts, whose
+// postings are decoded when they are asked for.
+func BenchmarkParts(b *testing.B) {
+	docs, queries := benchCorpus(b)
+	analyzer := words(b)
+	p := inverted.BM25{K1: 1.2, B: 0.75}
+	var whole bytes.Buffer
+	build(b, docs, analyzer, &whole)
+	x, err := inverted.Open(bytes.NewReader(whole.Bytes()), int64(whole.Len()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	const n = 8
+	parts := make([]inverted.Part, n)
+	for i := range parts {
+		var texts []string
+		for j := i; j < len(docs); j += n {
+			texts = append(texts, docs[j])
+			parts[i].Ordinals = append(parts[i].Ordinals, uint32(j))
+		}
+		var file bytes.Buffer
+		build(b, texts, analyzer, &file)
+		if parts[i].Index, err = inverted.Map(file.Bytes()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	one := inverted.NewSearcher(x, p)
+	for name, keep := range map[string]int64{"kept": 1 << 40, "decoded each time": 0} {
+		together, err := inverted.NewPartsSearcher(parts, p, 1, keep)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) { ask(b, together, queries, analyzer) })
+	}
+	b.Run("one piece", func(b *testing.B) { ask(b, one, queries, analyzer) })
+}
+
+func ask(b *testing.B, s *inverted.Searcher, queries []string, analyzer text.Analyzer) {
+	var hits []axes.Hit
+	start := cpu(b)
+	for b.Loop() {
+		for _, q := range queries {
+			var err error
+			if hits, err = s.Search(b.Context(), func(emit func([]byte)) { analyzer.Terms(q, emit) }, 100, hits[:0]); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(float64(len(queries)*b.N)/(cpu(b)-start), "queries/cpu-s")
+}

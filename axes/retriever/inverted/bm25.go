@@ -1,12 +1,9 @@
 package inverted
 
 import (
+	"fmt"
 	"math"
 	"sync"
-	"sync/atomic"
-
-	"raglab/axes"
-	"raglab/axes/retriever/topk"
 )
 
 // BM25 says how documents are scored. A document's score is the sum over the
@@ -30,38 +27,76 @@ type BM25 struct {
 	Epsilon float64 // of the Okapi variant
 }
 
-// Searcher ranks documents by BM25. It is safe for concurrent use.
+// Searcher ranks the documents of an index, in one piece or in parts, by BM25. It is
+// safe for concurrent use.
 type Searcher struct {
-	x     *Index
-	scale float64
-	idf   []float64 // by term
-	norms []float64 // by document: K1 · (1 − B + B · length / mean length)
-	stats []atomic.Pointer[termStats]
-	pool  sync.Pool // of *state
+	BM25
+	parts   []*part
+	docs    float64 // of all parts
+	scale   float64
+	floor   float64 // what a term with a negative idf has instead, of the Okapi variant
+	threads int
+	pool    sync.Pool // of *state
+	asked   sync.Pool // of *question
+}
+
+// Part is one of the pieces that the index over a corpus was built in.
+type Part struct {
+	Index *Mapped
+	// Ordinals are the places in the corpus of the part's documents, ascending; nil: the
+	// part is the corpus.
+	Ordinals []uint32
 }
 
 // NewSearcher prepares an index for search.
 func NewSearcher(x *Index, p BM25) *Searcher {
-	s := &Searcher{x: x, scale: 1, norms: x.norms(p)}
-	if p.Okapi {
-		s.scale, s.idf = p.K1+1, x.okapi(p.Epsilon)
-	} else {
-		s.idf = x.lucene()
+	return newSearcher(p, []*part{{piece: x, fixed: newFixed(x)}}, 1)
+}
+
+// NewPartsSearcher prepares the parts of an index for search, each of which may be
+// searched by a thread of its own. Numbers of documents, mean length and frequencies
+// are those of all parts together, so that scores and rankings are the very ones of
+// an index in one piece. Postings that were decoded are kept for the next question in
+// at most so many bytes.
+func NewPartsSearcher(parts []Part, p BM25, threads int, keep int64) (*Searcher, error) {
+	memory := newRecent(keep)
+	of := make([]*part, len(parts))
+	for i, x := range parts {
+		if x.Ordinals != nil && x.Index.Len() != len(x.Ordinals) {
+			return nil, fmt.Errorf("part %d: %d documents have %d places in the corpus", i, x.Index.Len(), len(x.Ordinals))
+		}
+		of[i] = &part{piece: x.Index, ordinals: x.Ordinals, place: i, recent: memory}
 	}
-	s.stats = make([]atomic.Pointer[termStats], x.Terms())
+	return newSearcher(p, of, max(threads, 1)), nil
+}
+
+func newSearcher(p BM25, parts []*part, threads int) *Searcher {
+	s := &Searcher{BM25: p, parts: parts, scale: 1, threads: threads}
+	docs, tokens := 0, uint64(0)
+	for _, x := range parts {
+		docs, tokens = docs+x.Len(), tokens+x.total()
+	}
+	s.docs = float64(docs)
+	mean := float64(tokens) / float64(docs)
+	for _, x := range parts {
+		x.norms = norms(x.lengths(), p, mean)
+	}
+	if p.Okapi {
+		s.scale, s.floor = p.K1+1, p.Epsilon*s.meanIDF()
+	}
 	s.pool.New = func() any { return new(state) }
+	s.asked.New = func() any { return new(question) }
 	return s
 }
 
 // norms computes every document's part of the denominator, in the order of
 // rank_bm25's operations. Products are rounded before they are added, so that
 // no machine fuses the two.
-func (x *Index) norms(p BM25) []float64 {
-	mean := float64(x.tokens) / float64(len(x.lens))
-	norms := make([]float64, len(x.lens))
-	for i, n := range x.lens {
+func norms(lens []uint32, p BM25, mean float64) []float64 {
+	norms := make([]float64, len(lens))
+	for i, n := range lens {
 		part := float64(p.B*float64(n)) / mean
-		if x.tokens == 0 {
+		if mean == 0 {
 			part = 0
 		}
 		norms[i] = p.K1 * (1 - p.B + part)
@@ -69,68 +104,28 @@ func (x *Index) norms(p BM25) []float64 {
 	return norms
 }
 
-func (x *Index) lucene() []float64 {
-	idf := make([]float64, x.Terms())
-	for term := range idf {
-		df := float64(x.df(term))
-		idf[term] = math.Log(1 + (float64(len(x.lens))-df+0.5)/(df+0.5))
+// idf is the weight of a term in so many documents.
+func (s *Searcher) idf(df int) float64 {
+	n := float64(df)
+	if !s.Okapi {
+		return math.Log(1 + (s.docs-n+0.5)/(n+0.5))
 	}
-	return idf
+	if v := s.okapi(n); v >= 0 {
+		return v
+	}
+	return s.floor
 }
 
-func (x *Index) okapi(epsilon float64) []float64 {
-	idf, sum := make([]float64, x.Terms()), 0.0
-	for term := range idf {
-		df := float64(x.df(term))
-		idf[term] = math.Log(float64(len(x.lens))-df+0.5) - math.Log(df+0.5)
-		sum += idf[term]
-	}
-	floor := epsilon * (sum / float64(len(idf)))
-	for term, v := range idf {
-		if v < 0 {
-			idf[term] = floor
-		}
-	}
-	return idf
+func (s *Searcher) okapi(df float64) float64 {
+	return math.Log(s.docs-df+0.5) - math.Log(df+0.5)
 }
 
-// termStats is what search wants to know of all postings of a term. It is found
-// out when a term is first asked for: most never are.
-type termStats struct {
-	most    float64 // the largest part, see [Searcher.part]
-	depth   int
-	floor   float64  // so many documents as depth have at least this part, or it is 0
-	members *members // of a frequent term, else nil
-}
-
-// statsOf returns a term's statistics for rankings of a depth.
-func (s *Searcher) statsOf(term, depth int) *termStats {
-	known := s.stats[term].Load()
-	if known != nil && known.depth == depth {
-		return known
+// meanIDF is the mean over all terms, added up in the order of their bytes.
+func (s *Searcher) meanIDF() float64 {
+	sum, terms := 0.0, 0
+	for df := range s.frequencies() {
+		sum += s.okapi(float64(df))
+		terms++
 	}
-	st := &termStats{depth: depth}
-	if known != nil {
-		st.members = known.members
-	} else if n := s.x.Len(); s.x.df(term) >= n/memberShare {
-		st.members = newMembers(s.x.docs[s.x.starts[term]:s.x.starts[term+1]], n)
-	}
-	var best topk.Collector
-	best.Reset(depth)
-	for at := s.x.starts[term]; at < s.x.starts[term+1]; at++ {
-		part := s.part(at, s.x.docs[at])
-		st.most = max(st.most, part)
-		best.Push(axes.Hit{Ordinal: s.x.docs[at], Score: part})
-	}
-	if worst, full := best.Bound(); full {
-		st.floor = worst.Score
-	}
-	s.stats[term].Store(st)
-	return st
-}
-
-// part is what a posting's term contributes to its document, but for the weight.
-func (s *Searcher) part(at uint64, doc uint32) float64 {
-	tf := float64(s.x.tf(at))
-	return float64(tf*s.scale) / (tf + s.norms[doc])
+	return sum / float64(terms)
 }

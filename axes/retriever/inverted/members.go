@@ -26,10 +26,10 @@ func newMembers(docs []uint32, n int) *members {
 	return m
 }
 
-func (m *members) find(doc uint32) (place uint64, ok bool) {
+func (m *members) find(doc uint32) (place int, ok bool) {
 	word, bit := m.bits[doc/64], uint64(1)<<(doc%64)
 	if word&bit == 0 {
 		return 0, false
 	}
-	return uint64(m.before[doc/64]) + uint64(bits.OnesCount64(word&(bit-1))), true
+	return int(m.before[doc/64]) + bits.OnesCount64(word&(bit-1)), true
 }

@@ -1,11 +1,9 @@
 package inverted
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"math/bits"
-	"slices"
 
 	"raglab/axes"
 	"raglab/axes/retriever/topk"
@@ -15,8 +13,9 @@ import (
 // fit the processor's first cache.
 const windowSize = 2048
 
-// state is the memory that one search uses.
+// state is the memory that one search of one part uses.
 type state struct {
+	*part
 	terms  []queryTerm
 	scores [windowSize]float64     // of the window's documents; 0 between windows
 	near   [windowSize / 64]uint64 // which of them may rank; 0 between windows
@@ -24,17 +23,15 @@ type state struct {
 	best   topk.Collector
 }
 
-// queryTerm is a distinct term of a question that the index knows, and how far
-// its postings have been read.
+// queryTerm is a distinct term of a question that the part has, and how far its
+// postings have been read.
 type queryTerm struct {
-	term   int
+	*postings
 	weight float64  // count · idf
 	rest   float64  // no document gets more from it and the terms after it
 	docs   []uint32 // the postings that are still to come
 	tfs    []uint8
-	at     uint64 // the place of the first of them
-	from   uint64 // the place of the term's first
-	has    *members
+	at     int // the place of the first of them
 }
 
 // slack widens bounds by more than the rounding of a sum of a million terms.
@@ -47,78 +44,85 @@ const slack = 1 + 1e-9
 // window by window, terms from the rarest to the most frequent. As the least
 // score that ranks rises, more of the frequent terms cannot by themselves lift a
 // document to it; those are looked up only for documents that rarer terms have
-// brought close enough (MaxScore; Turtle and Flood 1995).
+// brought close enough (MaxScore; Turtle and Flood 1995). Parts tell one another
+// how far it has risen.
 func (s *Searcher) Search(ctx context.Context, terms func(emit func(term []byte)), depth int, dst []axes.Hit) ([]axes.Hit, error) {
 	if err := context.Cause(ctx); err != nil {
 		return dst, err
 	}
-	st := s.pool.Get().(*state)
-	defer s.pool.Put(st)
 	if depth <= 0 {
 		return dst, nil
 	}
-	s.resolve(st, terms)
-	s.bound(st, depth)
-	st.best.Reset(depth)
-	s.rank(st)
-	return st.best.Append(dst), nil
+	q := s.asked.Get().(*question)
+	defer s.asked.Put(q)
+	s.ask(q, terms)
+	if len(s.parts) == 1 {
+		return s.searchPart(s.parts[0], q, depth, newThreshold(), dst)
+	}
+	return s.searchParts(ctx, q, depth, dst)
 }
 
-// resolve finds the question's terms and orders them.
-func (s *Searcher) resolve(st *state, terms func(emit func(term []byte))) {
-	st.terms = st.terms[:0]
-	terms(func(term []byte) {
-		if id, ok := s.x.terms.find(term); ok {
-			st.terms = append(st.terms, queryTerm{term: id, weight: 1})
+// searchPart appends the best of one part.
+func (s *Searcher) searchPart(p *part, q *question, depth int, least *threshold, dst []axes.Hit) ([]axes.Hit, error) {
+	st := s.pool.Get().(*state)
+	defer s.pool.Put(st)
+	st.part = p
+	if err := s.bound(st, q, depth); err != nil {
+		return dst, err
+	}
+	st.best.Reset(depth)
+	s.rank(st, least)
+	from := len(dst)
+	dst = st.best.Append(dst)
+	if p.ordinals != nil {
+		for i := range dst[from:] {
+			hit := &dst[from+i]
+			hit.Ordinal = p.ordinals[hit.Ordinal]
 		}
-	})
-	slices.SortFunc(st.terms, func(a, b queryTerm) int {
-		return cmp.Or(cmp.Compare(s.x.df(a.term), s.x.df(b.term)), cmp.Compare(a.term, b.term))
-	})
-	distinct := st.terms[:0]
-	for _, t := range st.terms {
-		if n := len(distinct); n > 0 && distinct[n-1].term == t.term {
-			distinct[n-1].weight++
+	}
+	return dst, nil
+}
+
+// bound gathers the terms that the part has, and sets what is known beforehand: how
+// much the terms may add at most, and that a ranking of the wanted depth can be made
+// of any one term alone. Neither holds when a term of the question takes from a score,
+// so then nothing is ruled out.
+func (s *Searcher) bound(st *state, q *question, depth int) error {
+	st.terms = st.terms[:0]
+	for _, t := range q.terms {
+		f := q.found[t.found+st.place]
+		if f.df == 0 {
 			continue
 		}
-		distinct = append(distinct, t)
+		p, err := s.postingsOf(st.part, f, depth)
+		if err != nil {
+			return err
+		}
+		st.terms = append(st.terms, queryTerm{postings: p, weight: t.weight, docs: p.list.docs, tfs: p.list.tfs})
 	}
-	st.terms = distinct
-	for i := range distinct {
-		t := &distinct[i]
-		t.weight *= s.idf[t.term]
-		from, to := s.x.starts[t.term], s.x.starts[t.term+1]
-		t.docs, t.tfs, t.at, t.from = s.x.docs[from:to], s.x.tfs[from:to], from, from
-	}
-}
-
-// bound sets what is known beforehand: how much the terms may add at most, and
-// that a ranking of the wanted depth can be made of any one term alone. Neither
-// holds when a term takes from a score, so then nothing is ruled out.
-func (s *Searcher) bound(st *state, depth int) {
-	rest, positive := 0.0, true
+	rest := 0.0
 	st.least = 0
 	for i := len(st.terms) - 1; i >= 0; i-- {
 		t := &st.terms[i]
-		stats := s.statsOf(t.term, depth)
-		rest += t.weight * stats.most
-		t.rest, t.has = rest, stats.members
-		st.least = max(st.least, t.weight*stats.floor)
-		positive = positive && t.weight > 0
+		rest += t.weight * t.most
+		t.rest = rest
+		st.least = max(st.least, t.weight*t.floor)
 	}
-	if positive {
-		return
+	if q.positive {
+		return nil
 	}
 	st.least = math.Inf(-1)
 	for i := range st.terms {
 		st.terms[i].rest = math.Inf(1)
 	}
+	return nil
 }
 
 // rank scores all documents that may rank.
-func (s *Searcher) rank(st *state) {
+func (s *Searcher) rank(st *state, least *threshold) {
 	essential := len(st.terms) // a document that ranks has one of so many first terms
 	for {
+		st.least = least.raise(st.least)
 		for essential > 0 && st.terms[essential-1].rest*slack < st.least {
 			essential--
 		}
@@ -130,7 +134,7 @@ func (s *Searcher) rank(st *state) {
 		if essential < len(st.terms) {
 			rest = st.terms[essential].rest
 		}
-		need := st.least/slack - rest
+		need := below(st.least) - rest
 		for i := range essential {
 			s.score(st, &st.terms[i], base, need)
 		}
@@ -142,6 +146,14 @@ func (s *Searcher) rank(st *state) {
 			st.least = max(st.least, worst.Score)
 		}
 	}
+}
+
+// below is a little less than a bound, by the slack.
+func below(bound float64) float64 {
+	if bound < 0 {
+		return bound * slack
+	}
+	return bound / slack
 }
 
 // first returns the first document that is still to come in the postings of the
@@ -159,7 +171,7 @@ func (st *state) first(terms int) (doc uint32, ok bool) {
 // marks those that reach need.
 func (s *Searcher) score(st *state, t *queryTerm, base uint32, need float64) {
 	docs, tfs := t.docs, t.tfs[:len(t.docs)]
-	norms := s.norms[base:min(int(base)+windowSize, len(s.norms))]
+	norms := st.norms[base:min(int(base)+windowSize, len(st.norms))]
 	for i, doc := range docs {
 		at := doc - base
 		if int(at) >= len(norms) {
@@ -167,7 +179,7 @@ func (s *Searcher) score(st *state, t *queryTerm, base uint32, need float64) {
 		}
 		tf := float64(tfs[i])
 		if tfs[i] == manyTimes {
-			tf = float64(s.x.often[t.at+uint64(i)])
+			tf = float64(t.tf(t.at + i))
 		}
 		at %= windowSize
 		score := st.scores[at] + float64(t.weight*(float64(tf*s.scale)/(tf+norms[at])))
@@ -195,7 +207,7 @@ func (st *state) forget(t *queryTerm, base uint32) {
 }
 
 func (t *queryTerm) skip(n int) {
-	t.docs, t.tfs, t.at = t.docs[n:], t.tfs[n:], t.at+uint64(n)
+	t.docs, t.tfs, t.at = t.docs[n:], t.tfs[n:], t.at+n
 }
 
 // collect completes the scores of the marked documents and keeps the best.
@@ -220,17 +232,17 @@ func (s *Searcher) complete(st *state, doc uint32, score float64, from int) floa
 		if (score+t.rest)*slack < st.least {
 			return math.Inf(-1)
 		}
-		score += s.lookUp(t, doc)
+		score += s.lookUp(st.part, t, doc)
 	}
 	return score
 }
 
 // lookUp returns what a term adds to the score of a document, which lies behind
 // those that it was looked up for before.
-func (s *Searcher) lookUp(t *queryTerm, doc uint32) float64 {
-	if t.has != nil {
-		if place, ok := t.has.find(doc); ok {
-			return float64(t.weight * s.part(t.from+place, doc))
+func (s *Searcher) lookUp(p *part, t *queryTerm, doc uint32) float64 {
+	if t.members != nil {
+		if place, ok := t.members.find(doc); ok {
+			return float64(t.weight * s.part(p, &t.list, place))
 		}
 		return 0
 	}
@@ -238,7 +250,7 @@ func (s *Searcher) lookUp(t *queryTerm, doc uint32) float64 {
 	if len(t.docs) == 0 || t.docs[0] != doc {
 		return 0
 	}
-	return float64(t.weight * s.part(t.at, doc))
+	return float64(t.weight * s.part(p, &t.list, t.at))
 }
 
 // gallop returns how many of the ascending docs come before doc.

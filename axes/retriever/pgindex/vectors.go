@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"github.com/pgvector/pgvector-go"
+
+	"raglab/internal/half"
 )
 
 // Vectors are rows of equal length on their way to Postgres.
@@ -35,24 +37,9 @@ func (v Vectors) AppendRow(buf []byte, i int) ([]byte, error) {
 	buf = binary.BigEndian.AppendUint16(buf, uint16(v.Dim))
 	buf = append(buf, 0, 0)
 	for _, x := range v.Row(i) {
-		buf = binary.BigEndian.AppendUint16(buf, half(x))
+		buf = binary.BigEndian.AppendUint16(buf, half.From(x))
 	}
 	return buf, nil
-}
-
-// half rounds to half precision, to even, what [Vectors.Direction] lets through.
-func half(x float32) uint16 {
-	const (
-		leastNormal = 0x38800000 // 2^-14
-		exponents   = 0x38000000 // between the exponents' offsets, 127 and 15
-	)
-	all := math.Float32bits(x)
-	sign, size := uint16(all>>16)&0x8000, all&0x7FFFFFFF
-	if size >= leastNormal {
-		return sign | uint16((size+0xFFF+size>>13&1-exponents)>>13)
-	}
-	// What is added to 0.5 is rounded to multiples of 2^-24, the least half.
-	return sign | uint16(math.Float32bits(math.Float32frombits(size)+0.5)-math.Float32bits(0.5))
 }
 
 // Argument returns a question's vector as the driver takes it.

@@ -9,9 +9,9 @@ import (
 // decisionsView is what the template gets: which limits can tell rows apart at all.
 type decisionsView struct {
 	Primary string
-	// Billed, Served and Unmeasured tell that some row asks a service, needs a database
-	// server, has a cost that nobody measured.
-	Billed, Served, Unmeasured bool
+	// Billed, Asking, Served and Unmeasured tell that some row is billed for, asks a
+	// service, needs a database server, has a cost that nobody measured.
+	Billed, Asking, Served, Unmeasured bool
 }
 
 // decisionsData is what the script gets.
@@ -36,7 +36,7 @@ type decisionRow struct {
 	Composed    bool     `json:"composed,omitempty"`
 	Index       *float64 `json:"index"`
 	Ingest      *float64 `json:"ingest"`
-	// USD is for 1,000 questions: 0 for a row that asks no service. Its price is what
+	// USD is for 1,000 questions: 0 for a row that nobody bills for. Its price is what
 	// the spec declares, and its tokens may be an estimate.
 	USD       *float64 `json:"usd"`
 	Estimated bool     `json:"estimated,omitempty"`
@@ -76,6 +76,7 @@ func decisions(in Input) (part, error) {
 			data.Values = append(data.Values, valuesOf(r, &c, ids))
 		}
 		view.Billed = view.Billed || c.Cost != nil
+		view.Asking = view.Asking || row.Service
 		view.Served = view.Served || row.Server
 		view.Unmeasured = view.Unmeasured || row.P95 == nil || row.Index == nil || row.Ingest == nil || row.USD == nil
 		data.Rows = append(data.Rows, row)
@@ -87,7 +88,7 @@ func decisionRowOf(r *report.Report, c *report.Configuration) decisionRow {
 	free := 0.0
 	row := decisionRow{
 		Name: c.Name, Quality: c.Metrics[r.Primary], P95: p95(c), Index: float(c.IndexBytes), Ingest: c.IngestSeconds,
-		USD: &free, Service: c.Cost != nil, Server: c.HeapBytes != nil,
+		USD: &free, Service: len(c.Services) > 0, Server: c.HeapBytes != nil,
 	}
 	row.Composed = c.Latency != nil && c.Latency.Composed
 	if c.Cost != nil {

@@ -127,7 +127,7 @@ func TestExplorer_showsRankingsSideBySide(t *testing.T) {
 	choose(p, "#explorer-form [name=a]", "2") // both, reranked
 	choose(p, "#explorer-form [name=b]", "0")
 	choose(p, "#explorer-form [name=c]", "3")
-	p.Do(chromedp.Click(questionList + `[data-question="0"]`))
+	p.Press(questionList + `[data-question="0"]`)
 	chosenQuestion(p, "q1")
 	if heads := textsOf(p, ".ranking h4"); !slices.Equal(heads, []string{"A: both", "B: dense", "C: sent"}) {
 		t.Errorf("rankings %q", heads)
@@ -154,7 +154,7 @@ func TestExplorer_showsRankingsSideBySide(t *testing.T) {
 	if want := []string{"A", "both", "1.000", "#2", "whole", "–"}; !slices.Equal(cells, want) {
 		t.Errorf("summary %q, want %q", cells, want)
 	}
-	p.Do(chromedp.Click(questionList + `[data-question="2"]`))
+	p.Press(questionList + `[data-question="2"]`)
 	chosenQuestion(p, "q3")
 	if cells := textsOf(p, "#explorer-question table tbody tr:first-child td.prose"); cells[0] != "cut: d2"+hostile+"#0 holds 60\u00a0%, d2"+hostile+"#1 holds 40\u00a0%" {
 		t.Errorf("what the chunker did: %q", cells)
@@ -167,7 +167,7 @@ func TestExplorer_addressAndKeys(t *testing.T) {
 	p := b.Open(t, pageOf(t, madeSmall()))
 	choose(p, "#explorer-form [name=a]", "1")
 	choose(p, "#explorer-form [name=b]", "2")
-	p.Do(chromedp.Click(questionList + `[data-question="0"]`))
+	p.Press(questionList + `[data-question="0"]`)
 	chosenQuestion(p, "q1")
 	for _, step := range []struct{ key, want string }{{"j", "q2"}, {"j", "q3"}, {"k", "q2"}, {"k", "q1"}, {"k", "q1"}} {
 		p.Do(chromedp.KeyEvent(step.key))
@@ -204,7 +204,7 @@ func TestExplorer_bearsHostileTextsAndNarrowWindows(t *testing.T) {
 	b := browsertest.Start(t)
 	p := b.Open(t, pageOf(t, madeSmall()))
 	title := textsOf(p, "title")[0]
-	p.Do(chromedp.Click(questionList + `[data-question="0"]`))
+	p.Press(questionList + `[data-question="0"]`)
 	chosenQuestion(p, "q1")
 	if got := textsOf(p, "title")[0]; got != title {
 		t.Errorf("a script of a document ran: the title is %q", got)
@@ -214,9 +214,6 @@ func TestExplorer_bearsHostileTextsAndNarrowWindows(t *testing.T) {
 	}
 	for _, scheme := range []string{"light", "dark"} {
 		p.Media("screen", scheme)
-		if found := p.Barriers(); len(found) > 0 {
-			t.Errorf("%s: %q", scheme, found)
-		}
 		p.Shoot("explorer-" + scheme)
 	}
 	p.Size(360, 740)
@@ -299,7 +296,7 @@ func TestDecisions_limitsAndAddress(t *testing.T) {
 	if got := names(); !slices.Equal(got, []string{"lexical"}) {
 		t.Errorf("after a reload: %q", got)
 	}
-	p.Do(chromedp.Click(`#decisions-form button[type=reset]`))
+	p.Press(`#decisions-form button[type=reset]`)
 	if got := names(); len(got) != 4 {
 		t.Errorf("without limits: %q", got)
 	}
@@ -315,7 +312,8 @@ func TestDecisions_sliders(t *testing.T) {
 	if got := browsertest.Eval[string](p, `document.querySelector('`+slider+`').value`); got != "3" {
 		t.Errorf("without a limit the slider is at %s of 3 values", got)
 	}
-	p.Do(chromedp.Click(slider), chromedp.KeyEvent("\ue011")) // Home
+	p.Press(slider)
+	p.Do(chromedp.KeyEvent("\ue011")) // Home
 	choose(p, slider, "0")
 	if got := browsertest.Eval[string](p, `document.getElementById('decisions-p95').value`); got != "5" {
 		t.Errorf("the least p95 is %s", got)
@@ -333,9 +331,6 @@ func TestDecisions_sliders(t *testing.T) {
 	}
 	for _, scheme := range []string{"light", "dark"} {
 		p.Media("screen", scheme)
-		if found := p.Barriers(); len(found) > 0 {
-			t.Errorf("%s: %q", scheme, found)
-		}
 		p.Shoot("decisions-" + scheme)
 	}
 	p.Size(360, 740)

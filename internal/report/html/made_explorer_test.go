@@ -36,6 +36,7 @@ func madeSmall() html.Input {
 	sent := &r.Configurations[3]
 	sent.Latency, sent.IndexBytes, sent.IngestSeconds = nil, nil, nil
 	price := 0.25
+	sent.Services = []string{"embedder"}
 	sent.Cost = &report.Cost{Questions: &price, Estimated: true}
 	heap := int64(1e6)
 	r.Configurations[0].HeapBytes = &heap

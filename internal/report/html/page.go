@@ -68,7 +68,7 @@ func Page(in Input) ([]byte, error) {
 	if p.Title != in.Report.Experiment {
 		p.Subtitle = in.Report.Experiment
 	}
-	styles, scripts := []string{"base", "tables", "charts"}, []string{"base", "tables", "state"}
+	styles, scripts := []string{"base", "tables", "charts"}, []string{"base", "state", "tables", "print"}
 	for _, s := range sections() {
 		made, err := s.build(in)
 		if err != nil {

@@ -36,19 +36,15 @@ func TestBrowser_page(t *testing.T) {
 	t.Run("narrow", func(t *testing.T) { narrows(t, b.Open(t, evil)) })
 	t.Run("still", func(t *testing.T) { staysStill(t, b, plain) })
 	t.Run("large", func(t *testing.T) { answersSoon(t, b.Open(t, render(t, large(180)))) })
-	for _, scheme := range []string{"light", "dark"} {
-		t.Run("barriers "+scheme, func(t *testing.T) { hasNoBarriers(t, b.Open(t, plain), scheme) })
-	}
 }
 
 func sorts(t *testing.T, p *browsertest.Page) {
 	metric := 3 // text, retriever, recall@5, ndcg@10
-	click := chromedp.Click(chromedp.CSS(fmt.Sprintf("#%s thead th:nth-child(%d) button", main, metric+1)))
 	for _, want := range []struct {
 		order string
 		less  func(a, b float64) bool
 	}{{"descending", func(a, b float64) bool { return a < b }}, {"ascending", func(a, b float64) bool { return a > b }}} {
-		p.Do(click)
+		sortBy(p, main, metric)
 		values := numbers(t, browsertest.Eval[[]string](p, column(main, metric)))
 		for i := 1; i < len(values); i++ {
 			if want.less(values[i-1], values[i]) {
@@ -81,7 +77,8 @@ func numbers(t *testing.T, cells []string) []float64 {
 }
 
 func sortsByKeyboard(t *testing.T, p *browsertest.Page) {
-	p.Do(chromedp.Focus(chromedp.CSS("#"+main+" thead th:nth-child(2) button")), chromedp.KeyEvent(kb.Enter))
+	p.Focus("#" + main + " thead th:nth-child(2) button")
+	p.Do(chromedp.KeyEvent(kb.Enter))
 	got := browsertest.Eval[[]string](p, column(main, 1))
 	if !slices.IsSorted(got) || len(got) != 6 {
 		t.Errorf("sorted by retriever: %v", got)
@@ -107,7 +104,7 @@ func filters(t *testing.T, p *browsertest.Page) {
 	if got := browsertest.Eval[string](p, shown); got != "1 of 6" {
 		t.Errorf("shown: %q", got)
 	}
-	p.Do(chromedp.Click(chromedp.CSS("[data-filters=" + main + "] .clear")))
+	p.Press("[data-filters=" + main + "] .clear")
 	if got := browsertest.Eval[string](p, shown); got != "6 of 6" {
 		t.Errorf("after clearing: %q", got)
 	}
@@ -115,8 +112,9 @@ func filters(t *testing.T, p *browsertest.Page) {
 	if got := browsertest.Eval[[]string](p, column(main, 7)); !slices.Equal(got, []string{"level", "level, recommended", "level"}) {
 		t.Errorf("level rows: %q", got)
 	}
-	p.Do(chromedp.Click(chromedp.CSS("[data-filters=" + main + "] .clear")))
-	p.Do(chromedp.SendKeys(chromedp.CSS("[data-filters="+main+"] input"), "DENSE"))
+	p.Press("[data-filters=" + main + "] .clear")
+	p.Focus("[data-filters=" + main + "] input")
+	p.Do(chromedp.KeyEvent("DENSE"))
 	if got := browsertest.Eval[string](p, shown); got != "2 of 6" {
 		t.Errorf("with the text dense: %q", got)
 	}
@@ -208,19 +206,21 @@ func narrows(t *testing.T, p *browsertest.Page) {
 	p.Shoot("narrow")
 }
 
-// staysStill measures how much the page moves while it loads, as browsers do, and then
-// that such a measure sees what moves.
+// moved is a promise of what moved by itself on the page so far, and for a while from now.
+const moved = `new Promise((done) => {
+	const seen = [];
+	const observer = new PerformanceObserver((list) => {
+		for (const e of list.getEntries()) {
+			for (const s of e.sources) seen.push([e.value, s.node?.nodeName, s.node?.className, s.node?.textContent?.slice(0, 30), JSON.stringify(s.previousRect), JSON.stringify(s.currentRect)].join(" "));
+		}
+	});
+	observer.observe({ type: "layout-shift", buffered: true });
+	setTimeout(() => done(seen), 300);
+})`
+
+// staysStill measures how much the page moves while it loads, as browsers do: from a disk, over a slow line,
+// and by a link that says what its parts show; and then that such a measure sees what moves.
 func staysStill(t *testing.T, b *browsertest.Browser, file []byte) {
-	const moved = `new Promise((done) => {
-		const seen = [];
-		const observer = new PerformanceObserver((list) => {
-			for (const e of list.getEntries()) {
-				for (const s of e.sources) seen.push([s.node?.nodeName, s.node?.className, s.node?.textContent?.slice(0, 30), JSON.stringify(s.previousRect), JSON.stringify(s.currentRect)].join(" "));
-			}
-		});
-		observer.observe({ type: "layout-shift", buffered: true });
-		setTimeout(() => done(seen), 300);
-	})`
 	p := b.Open(t, file)
 	if what := browsertest.Eval[[]string](p, moved); len(what) > 0 {
 		t.Errorf("the page moved while it loaded: %q", what)
@@ -228,6 +228,18 @@ func staysStill(t *testing.T, b *browsertest.Browser, file []byte) {
 	browsertest.Eval[bool](p, `(() => { const e = document.createElement("p"); e.textContent = "late"; document.querySelector("main").prepend(e); return true })()`)
 	if what := browsertest.Eval[[]string](p, moved); len(what) == 0 {
 		t.Error("the measure does not see what moves")
+	}
+	if what := browsertest.Eval[[]string](b.OpenSlowly(t, file, 50), moved); len(what) > 0 {
+		t.Errorf("the page moved while it came over a slow line: %q", what)
+	}
+	detailed := pageOf(t, madeSmall())
+	for _, tc := range []struct {
+		file []byte
+		link string
+	}{{file, "#" + main + "?sort=ndcg%4010&order=ascending&text=lemma"}, {file, "#decisions?p95=20"}, {file, "#explorer?text=river"}, {detailed, "#explorer?q=q2&a=both"}, {detailed, "#decisions?p95=20"}} {
+		if what := browsertest.Eval[[]string](b.OpenAt(t, tc.file, tc.link), moved); len(what) > 0 {
+			t.Errorf("the page moved while it loaded by %s: %q", tc.link, what)
+		}
 	}
 }
 
@@ -245,16 +257,5 @@ func answersSoon(t *testing.T, p *browsertest.Page) {
 	t.Logf("sorting and filtering took %.0f ms", took)
 	if got := browsertest.Eval[[]string](p, column(main, 0)); len(got) != 80 {
 		t.Errorf("%d rows are shown, want 80", len(got))
-	}
-}
-
-func hasNoBarriers(t *testing.T, p *browsertest.Page, scheme string) {
-	p.Media("screen", scheme)
-	for _, barrier := range p.Barriers() {
-		t.Error(barrier)
-	}
-	browsertest.Eval[bool](p, `document.querySelectorAll("details").forEach(d => d.open = true) === undefined`)
-	for _, barrier := range p.Barriers() {
-		t.Error("unfolded: " + barrier)
 	}
 }

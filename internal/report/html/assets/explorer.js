@@ -164,8 +164,8 @@
 
   // summary is the table of what the rows made of the question.
   function summary(d, q, rows) {
-    const head = ['', 'configuration', data.primary];
-    if (d) head.push('first relevant', 'answer after chunking');
+    const head = ['letter', 'configuration', data.primary];
+    if (d) head.push(relevantName(d), 'answer after chunking');
     head.push('lost at');
     const body = rows.map((row, i) => {
       const cells = [el('td', {}, slots[i].toUpperCase()), el('th', { scope: 'row', dir: 'auto' }, data.names[row]), el('td', { class: 'number' }, valueText(valueOf(row, q)))];
@@ -181,6 +181,10 @@
       el('table', {}, el('caption', {}, 'What the configurations made of it'),
         el('thead', {}, el('tr', {}, ...head.map((name) => el('th', { scope: 'col' }, name)))), el('tbody', {}, ...body)));
   }
+
+  // relevantName says what the rank of the first relevant is counted in: where documents are
+  // judged, several chunks of one document are one of them.
+  const relevantName = (d) => d.details.relevance === 'document' ? 'first relevant document' : 'first relevant';
 
   function firstText({ details, q }, run) {
     if (run.first[q] > 0) return '#' + run.first[q];
@@ -240,7 +244,7 @@
     for (let b = 0; b < beyond.length; b += 3) {
       if (gradeOf(d, its, beyond[b + 1]) > 0) hits.push({ rank: beyond[b], chunk: beyond[b + 1], score: beyond[b + 2] });
     }
-    made.append(el('p', { class: 'note' }, run.found[q] + ' hits; ' + (run.first[q] > 0 ? 'the first relevant at #' + run.first[q] : 'none relevant') + '. ',
+    made.append(el('p', { class: 'note' }, run.found[q] + ' hits; ' + (run.first[q] > 0 ? 'the ' + relevantName(d) + ' at #' + run.first[q] : 'none relevant') + '. ',
       text ? 'Words marked by the text handling ' : 'Words marked that are the question’s, letter by letter', text ? el('span', { dir: 'auto' }, text.name) : '', '.'));
     if (hits.length === 0) made.append(el('p', {}, 'Nothing was found.'));
     made.append(el('ol', { class: 'hits' }, ...hits.map((hit) => hitItem(d, its, hit, terms, row, rows))));
@@ -316,15 +320,20 @@
     const its = chunk.marks || [];
     for (let i = 0; i < its.length; i += 3) if (its[i] === q) marks.answer.push([its[i + 1], its[i + 2]]);
     for (const match of chunk.text.matchAll(words())) if (terms(match[0])) marks.term.push([match.index, match.index + match[0].length]);
-    const whole = el('p', { class: 'text', dir: 'auto' }, chunk.before ? left(chunk.before, 'before') : '', ...marked(chunk.text, 0, chunk.text.length, marks), chunk.after ? left(chunk.after, 'after') : '');
+    const look = listed(chunk.text) ? 'text flowing' : 'text';
+    const whole = el('p', { class: look, dir: 'auto' }, chunk.before ? left(chunk.before, 'before') : '', ...marked(chunk.text, 0, chunk.text.length, marks), chunk.after ? left(chunk.after, 'after') : '');
     if (chunk.text.length <= 1.5 * excerpt) return whole;
     const first = (marks.answer[0] || marks.term[0] || [0])[0];
     const from = edge(chunk.text, Math.max(0, Math.min(first - Math.floor(excerpt / 4), chunk.text.length - excerpt)));
     const to = edge(chunk.text, from + excerpt);
     return el('div', {},
-      el('p', { class: 'text', dir: 'auto' }, from > 0 ? '… ' : '', ...marked(chunk.text, from, to, marks), to < chunk.text.length ? ' …' : ''),
+      el('p', { class: look, dir: 'auto' }, from > 0 ? '… ' : '', ...marked(chunk.text, from, to, marks), to < chunk.text.length ? ' …' : ''),
       el('details', {}, el('summary', {}, 'All of its text'), whole));
   }
+
+  // listed tells whether a text has so many lines, such as the cells of a table one by one,
+  // that they are shown one after the other.
+  const listed = (text) => (text.match(/\n/g) || []).length > 4 + text.length / 40;
 
   const left = (n, where) => el('span', { class: 'note' }, ' [' + n + ' characters ' + where + '] ');
 

@@ -78,19 +78,31 @@ type Page struct {
 // for anything but itself.
 func (b *Browser) Open(t testing.TB, file []byte) *Page {
 	t.Helper()
+	return b.OpenAt(t, file, "")
+}
+
+// OpenAt is Open by a link: the file's address with a fragment, which begins with # or is empty.
+func (b *Browser) OpenAt(t testing.TB, file []byte, fragment string) *Page {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.html")
 	if err := os.WriteFile(path, file, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	return b.open(t, "file://"+path, fragment)
+}
+
+// open opens an address in a tab of its own.
+func (b *Browser) open(t testing.TB, url, fragment string) *Page {
+	t.Helper()
 	tab, end := chromedp.NewContext(b.ctx)
 	t.Cleanup(end)
-	p := &Page{t: t, ctx: tab, url: "file://" + path}
+	p := &Page{t: t, ctx: tab, url: url}
 	if err := chromedp.Listen(tab, p.heard); err != nil {
 		t.Fatalf("listen to the page: %v", err)
 	}
 	t.Cleanup(p.complain)
 	p.Size(1280, 900)
-	p.Do(chromedp.Navigate(p.url))
+	p.Do(chromedp.Navigate(p.url + fragment))
 	return p
 }
 

@@ -1,0 +1,34 @@
+//go:build unix
+
+package folder
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// isPassing reports errors of a network file system that may pass.
+func isPassing(err error) bool {
+	for _, e := range []error{unix.EINTR, unix.EAGAIN, unix.EIO, unix.ESTALE, unix.ETIMEDOUT, unix.EHOSTDOWN, unix.EBUSY, unix.ENFILE, unix.EMFILE} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// syncDir makes the entries of a folder durable.
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	err = f.Sync()
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) {
+		return nil // a file system that keeps no order of its own to wait for
+	}
+	return err
+}

@@ -1,0 +1,287 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"raglab/cache"
+	"raglab/cache/shared"
+	"raglab/cache/shared/folder"
+	"raglab/internal/pg/pgtest"
+	"raglab/internal/pg/private"
+)
+
+// machines are hosts on a network with one queue and one store.
+type machines struct {
+	*lan
+	server private.Config
+	store  string // URL
+	hosts  []*host
+}
+
+// newMachines makes n hosts, each with a cache folder of its own, and the queue's
+// server.
+func newMachines(t *testing.T, n int, store string) *machines {
+	t.Helper()
+	m := &machines{lan: newLAN(t), server: pgtest.Private(t), store: store}
+	lease, err := private.Acquire(t.Context(), m.server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(lease.Release)
+	m.forward(5432, func(ctx context.Context) (net.Conn, error) {
+		status, err := private.Look(m.server)
+		if err != nil {
+			return nil, err
+		}
+		e := status.Endpoint
+		var dialer net.Dialer
+		return dialer.DialContext(ctx, "unix", filepath.Join(e.Host, fmt.Sprintf(".s.PGSQL.%d", e.Port)))
+	})
+	for range n {
+		m.hosts = append(m.hosts, m.machine())
+	}
+	return m
+}
+
+// machine adds a host.
+func (m *machines) machine() *host {
+	work := m.TempDir()
+	linkAssets(m.T, work)
+	return m.host(work,
+		"RAGLAB_DSN=postgres://raglab@"+lanServer+"/raglab?sslmode=disable",
+		"RAGLAB_STORE="+m.store, "RAGLAB_STORE_MODE=write")
+}
+
+// restart kills the server and starts it again.
+func (m *machines) restart() error {
+	status, err := private.Look(m.server)
+	if err != nil || !status.Running {
+		return fmt.Errorf("no server to restart: %+v, %w", status, err)
+	}
+	if err := syscall.Kill(status.Server, syscall.SIGKILL); err != nil {
+		return err
+	}
+	gone := time.NewTicker(10 * time.Millisecond)
+	defer gone.Stop()
+	for pgtest.Alive(status.Server) || pgtest.Alive(status.Supervisor) {
+		<-gone.C
+	}
+	ctx := context.WithoutCancel(m.Context())
+	lease, err := private.Acquire(ctx, m.server)
+	if err != nil {
+		return err
+	}
+	m.Cleanup(lease.Release)
+	_, err = lease.Endpoint(ctx)
+	return err
+}
+
+// linkAssets gives a work folder the user's assets that there are.
+func linkAssets(t *testing.T, work string) {
+	t.Helper()
+	user, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := filepath.Glob(filepath.Join(user, "raglab", "assets", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, asset := range found {
+		linkAsset(t, work, asset)
+	}
+}
+
+// contents are the outputs of all results in a cache, by key, but for those of the
+// kinds that are not the same each time they are made.
+func contents(t *testing.T, dir string) map[string][]cache.Blob {
+	t.Helper()
+	store, err := cache.OpenLocal(dir, cache.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	keys, err := store.Keys(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string][]cache.Blob{}
+	for _, k := range keys {
+		r, err := store.Get(t.Context(), k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[k.String()] = r.Outputs
+	}
+	return found
+}
+
+// fleetSpec has enough rows that hosts have something to share.
+const fleetSpec = `experiment "made" {}
+corpus "jsonl" { path = "docs.jsonl" }
+golden {
+  file = "golden.jsonl"
+  split { by = "hash" }
+}
+axis "text" { use = ["simple", "prefix", "unaccent"] }
+axis "k1" { values = [0.6, 0.8, 1.0, 1.2, 1.5, 1.8, 2.0] }
+axis "b" { values = [0.1, 0.3, 0.5, 0.75, 0.9] }
+axis "retriever" {
+  option "bm25" {
+    k1 = axis.k1
+    b  = axis.b
+  }
+}
+score { metrics = ["ndcg@5"] }
+output "json" { path = "out.json" }
+`
+
+// TestFleet_hosts applies one spec here and on three hosts that share a queue and a
+// store, each with a cache of its own, and wants the same bytes and tables.
+func TestFleet_hosts(t *testing.T) {
+	t.Parallel()
+	dir := newMade(t, fleetSpec, 250)
+	alone := startProgram(dir, dir, "raglab", "apply", "-quiet", "made.hcl")
+	if code := alone.wait(); code != exitOK {
+		t.Fatalf("apply ended with %d:\n%s", code, alone.err.String())
+	}
+	want, bytes := results(t, dir), contents(t, filepath.Join(dir, ".test", "cache"))
+
+	m := newMachines(t, 4, "file://"+t.TempDir())
+	for _, h := range m.hosts[1:] {
+		h.worker()
+	}
+	p := m.hosts[0].start(dir, "raglab", "apply", "-on", "river", "made.hcl")
+	if code := p.wait(); code != exitOK {
+		t.Fatalf("apply -on river ended with %d:\n%s", code, p.err.String())
+	}
+	if diff := cmp.Diff(want, results(t, dir)); diff != "" {
+		t.Errorf("the tables are not those of one machine:\n%s", diff)
+	}
+	same(t, bytes, m.store)
+	again := m.hosts[0].start(dir, "raglab", "apply", "-on", "river", "made.hcl")
+	if code := again.wait(); code != exitOK || !strings.Contains(again.err.String(), "0 to run") && !strings.Contains(again.err.String(), "othing to do") {
+		t.Errorf("a second apply ended with %d:\n%s", code, again.err.String())
+	}
+}
+
+// same wants each result of one machine in the store of a URL, with the same bytes.
+func same(t *testing.T, alone map[string][]cache.Blob, url string) {
+	t.Helper()
+	store, err := shared.Open(t.Context(), []shared.Driver{folder.Driver()}, url, shared.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	for text, outputs := range alone {
+		key, err := cache.ParseKey(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := store.Get(t.Context(), key)
+		if err != nil {
+			t.Errorf("result %s: %v", text[:12], err)
+			continue
+		}
+		if diff := cmp.Diff(outputs, r.Outputs); diff != "" {
+			t.Errorf("result %s differs:\n%s", text[:12], diff)
+		}
+	}
+}
+
+// worker starts a worker on the host, which is stopped when the test ends.
+func (h *host) worker() *program {
+	h.lan.Helper()
+	p := h.start(h.work, "raglab", "worker", "-threads", "1", "-grace", "5s")
+	h.lan.Cleanup(func() {
+		_ = p.cmd.Process.Signal(os.Interrupt) // it may have been killed
+		<-p.ended
+		if text := p.err.String(); h.lan.Failed() {
+			h.lan.Logf("worker on %s:\n%s", h.netns, text[:min(len(text), 4000)])
+		}
+	})
+	return p
+}
+
+// TestFleet_chaos kills a worker every second and a half, cuts one host off for 20
+// seconds, and kills the server twice, and wants the tables of an undisturbed apply, and
+// no result in the store that differs from those of one machine.
+func TestFleet_chaos(t *testing.T) {
+	t.Parallel()
+	dir := newMade(t, fleetSpec, 250)
+	alone := startProgram(dir, dir, "raglab", "apply", "-quiet", "made.hcl")
+	if code := alone.wait(); code != exitOK {
+		t.Fatalf("apply ended with %d:\n%s", code, alone.err.String())
+	}
+	want, bytes := results(t, dir), contents(t, filepath.Join(dir, ".test", "cache"))
+
+	m := newMachines(t, 5, "file://"+t.TempDir())
+	p := m.hosts[0].start(dir, "raglab", "apply", "-on", "river", "made.hcl")
+	var faults int
+	disturbed := make(chan struct{})
+	go func() {
+		defer close(disturbed)
+		faults = m.disturb(p.ended)
+	}()
+	code := p.wait()
+	<-disturbed
+	if code != exitOK {
+		t.Fatalf("apply -on river ended with %d after %d faults:\n%s", code, faults, p.err.String())
+	}
+	if diff := cmp.Diff(want, results(t, dir)); diff != "" {
+		t.Errorf("the tables are not those of one machine:\n%s", diff)
+	}
+	same(t, bytes, m.store)
+	t.Logf("%d faults", faults)
+}
+
+// disturb runs workers and harms them until the apply has ended, and returns how often
+// it did.
+func (m *machines) disturb(over <-chan struct{}) (faults int) {
+	random := rand.New(rand.NewPCG(1, 2))
+	workers := make([]*program, len(m.hosts))
+	for i, h := range m.hosts[1:] {
+		workers[i+1] = h.worker()
+	}
+	tick := time.NewTicker(1500 * time.Millisecond)
+	defer tick.Stop()
+	for round := 1; ; round++ {
+		select {
+		case <-over:
+			return faults
+		case <-tick.C:
+		}
+		faults++
+		switch {
+		case round == 4 || round == 12:
+			if err := m.restart(); err != nil {
+				m.Error(err)
+				return faults
+			}
+		case round == 6:
+			m.hosts[1].cut()
+			back := time.AfterFunc(20*time.Second, m.hosts[1].join)
+			defer func() {
+				if back.Stop() {
+					m.hosts[1].join()
+				}
+			}()
+		default:
+			i := 2 + random.IntN(len(m.hosts)-2)
+			_ = workers[i].cmd.Process.Kill()
+			<-workers[i].ended
+			workers[i] = m.hosts[i].worker()
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package river_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"raglab/internal/pg/pgtest"
+)
+
+// BenchmarkProcesses is what the queue adds to work that is no work: 3,000 stages that
+// sleep 20 ms, by three worker processes of one slot each, so that 20 s is the bound.
+// The time is from the submission to the end; overhead is what it is above the bound.
+func BenchmarkProcesses(b *testing.B) {
+	const nodes, workers, sleep = 3000, 3, 20 * time.Millisecond
+	for b.Loop() {
+		b.StopTimer()
+		q, job := atSchema(b, pgtest.Config(b), shiftJob{Slots: 1, Sleep: sleep})
+		var s said
+		var started []*process
+		for i := range workers {
+			job.Name = fmt.Sprint("worker", i)
+			p := startWorker(b, &s, job)
+			p.awaitReady()
+			started = append(started, p)
+		}
+		b.StartTimer()
+		began := time.Now()
+		await(b, q, submit(b, q, layers(nodes, 100)))
+		b.StopTimer()
+		took := time.Since(began)
+		var cpu time.Duration
+		for _, p := range started {
+			p.stop()
+			cpu += p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+		}
+		bound := nodes * sleep / workers
+		b.ReportMetric(100*float64(took-bound)/float64(bound), "overhead-%")
+		b.ReportMetric(float64(cpu.Microseconds())/nodes, "worker-cpu-µs/stage")
+		b.StartTimer()
+	}
+}
+
+// BenchmarkSubmit submits graphs of a hundred thousand nodes, two needs each.
+func BenchmarkSubmit(b *testing.B) {
+	db := pgtest.Connect(b)
+	q := openAlone(b, db)
+	const nodes = 100_000
+	i := 0
+	for b.Loop() {
+		b.StopTimer()
+		s := layers(nodes, 1000)
+		i++
+		s.Experiment = fmt.Sprint("submit", i)
+		for n := range s.Nodes {
+			s.Nodes[n].Key[0], s.Nodes[n].Key[1] = byte(i), byte(i>>8)
+			for k := range s.Nodes[n].Needs {
+				s.Nodes[n].Needs[k][0], s.Nodes[n].Needs[k][1] = byte(i), byte(i>>8)
+			}
+		}
+		b.StartTimer()
+		submit(b, q, s)
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/nodes, "µs/node")
+}

@@ -1,0 +1,7 @@
+//go:build no_gs
+
+package workspace
+
+import "raglab/cache/shared"
+
+func gsDriver() []shared.Driver { return nil }
