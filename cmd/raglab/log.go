@@ -204,6 +204,9 @@ func (a logArgs) show(t terminal, c *cache.Local, experiment, id string) error {
 	fmt.Fprintf(t.out, "%s %s, %s\n%s\n", experiment, id, runState(l), l.Begin.Command)
 	for _, s := range stages {
 		line := fmt.Sprintf("%-11s %9s  %s  %s", s.State, duration(s.WallMS), short(s.Key), s.Address)
+		if s.Where != "" {
+			line += "  on " + s.Where
+		}
 		if why := cmp.Or(s.Error, s.Reason.String()); why != "" {
 			line += "  — " + strings.ReplaceAll(why, "\n", " ")
 		}

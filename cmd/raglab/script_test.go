@@ -103,6 +103,8 @@ func isolation(work string) [][2]string {
 		{"NO_COLOR", "1"},
 		{"RAGLAB_LOG", ""},
 		{"RAGLAB_DSN", ""},
+		{"RAGLAB_STORE", ""},
+		{"RAGLAB_STORE_MODE", ""},
 		{"HF_HOME", filepath.Join(work, ".test", "home", "hf")},
 	}
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "HF_ENDPOINT"} {

@@ -69,7 +69,7 @@ func (f *follower) event(i int, n Notice) engine.Event {
 	if at.IsZero() {
 		at = f.Now()
 	}
-	return engine.Event{Type: n.Type, Time: at, Stage: f.plan.Stages[i].Stage, Key: n.Key}
+	return engine.Event{Type: n.Type, Time: at, Stage: f.plan.Stages[i].Stage, Key: n.Key, Where: n.Worker}
 }
 
 // reason is why a stage runs: as planned, unless its result was lost since.

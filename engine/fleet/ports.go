@@ -51,3 +51,14 @@ type Project interface {
 	// Close releases what the stages hold. None of them runs any more.
 	Close() error
 }
+
+// Preparer is a [Project] that has something to bring to this machine before a stage
+// runs, such as local files of where it was submitted.
+type Preparer interface {
+	Prepare(ctx context.Context, s *engine.Stage) error
+}
+
+// Explainer is a [Project] that can say why it does not have a stage that a queue knows.
+type Explainer interface {
+	Missing(address, kind, version string) string
+}

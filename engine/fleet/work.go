@@ -62,12 +62,17 @@ func (s *shift) begin(ctx context.Context, c *held, t *teller) ending {
 	defer done()
 	stage, ok := project.Find(c.Key)
 	if !ok {
-		return s.refuse(c.Claim, fmt.Sprintf("its raglab does not have stage kind %s in version %s", c.Kind, c.Version))
+		return s.refuse(c.Claim, missing(project, c.Claim))
 	}
 	more := units(c.hand.class, s.room.Cost(stage.Needs)) - 1
 	c.hand.add(more)
 	defer c.hand.add(-more)
 	c.weighed()
+	if p, ok := project.(Preparer); ok {
+		if err := p.Prepare(starting, stage); err != nil {
+			return s.unbegun(ctx, starting, c.Claim, fmt.Sprintf("it cannot get what the stage reads: %v", err))
+		}
+	}
 	s.prefetch(starting, c.Claim, stage)
 	release, err := s.acquire(starting, c, stage.Needs)
 	switch {
@@ -100,6 +105,14 @@ func (s *shift) acquire(ctx context.Context, c *held, needs engine.Resources) (r
 		c.hand.rest(freed)
 	}
 	return nil, err
+}
+
+// missing says why a project does not have a claimed stage.
+func missing(p Project, c *Claim) string {
+	if e, ok := p.(Explainer); ok {
+		return e.Missing(c.Address, c.Kind, c.Version)
+	}
+	return fmt.Sprintf("its raglab does not have stage kind %s in version %s", c.Kind, c.Version)
 }
 
 // either is a context that ends when one of two does.

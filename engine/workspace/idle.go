@@ -54,3 +54,11 @@ func (i *idleQueue) Renew(ctx context.Context, c *fleet.Claim) error {
 	i.timer.Reset(i.after)
 	return i.Queue.Renew(ctx, c)
 }
+
+// Lost implements [fleet.Watcher].
+func (i *idleQueue) Lost(c *fleet.Claim) <-chan struct{} {
+	if w, ok := i.Queue.(fleet.Watcher); ok {
+		return w.Lost(c)
+	}
+	return nil
+}

@@ -11,6 +11,7 @@ import (
 
 	"raglab/cache"
 	"raglab/engine"
+	"raglab/engine/fleet"
 	"raglab/spec"
 )
 
@@ -122,3 +123,9 @@ func (s *Session) add(rows []*spec.Configuration) {
 		}
 	}
 }
+
+var (
+	_ fleet.Project   = (*Project)(nil)
+	_ fleet.Preparer  = (*Project)(nil)
+	_ fleet.Explainer = (*Project)(nil)
+)
