@@ -17,6 +17,7 @@ func claimCases() []testCase {
 		{"hold", hold},
 		{"hold and stop", holdStop},
 		{"hold what is shared", holdShared},
+		{"resume what nobody claimed", resumeUnclaimed},
 		{"resume", resume},
 	}
 }
@@ -150,6 +151,17 @@ func holdShared(l *lab) {
 	if _, news := l.news(first); !news.Held {
 		l.Error("the run that was held does not say so")
 	}
+}
+
+// What was ready when a run was held, and that nobody asked for since, is claimed for the
+// next run, once.
+func resumeUnclaimed(l *lab) {
+	s := submission(node("a"), node("b", "a"))
+	l.hold(l.submit(s), false)
+	again := l.submit(s)
+	l.make(0, "a", "b")
+	l.claimNone(1)
+	l.wantNews(again, "a executed", "b executed")
 }
 
 // What was left of a run that was held is queued by the next.

@@ -54,7 +54,8 @@ func scanOpening(row pgx.CollectableRow) (o opening, err error) {
 const insertBatch = 5000
 
 // insert inserts jobs, in the order given among those of one priority. One that is
-// there already, for it was made obsolete and has not been met yet, serves again.
+// there already, for it was made obsolete and has not been met yet, serves again: River's
+// fast way to insert would fail of it.
 func (t *tx) insert(ctx context.Context, jobs []opening) error {
 	for len(jobs) > 0 {
 		n := min(len(jobs), insertBatch)
@@ -66,7 +67,7 @@ func (t *tx) insert(ctx context.Context, jobs []opening) error {
 			}}
 			t.wake(j.class, j.at.Sub(t.now))
 		}
-		if _, err := t.q.client.InsertManyFastTx(ctx, t.Tx, params); err != nil {
+		if _, err := t.q.client.InsertManyTx(ctx, t.Tx, params); err != nil {
 			return err
 		}
 		jobs = jobs[n:]
