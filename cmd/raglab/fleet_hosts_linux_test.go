@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -17,6 +19,8 @@ import (
 	"raglab/cache"
 	"raglab/cache/shared"
 	"raglab/cache/shared/folder"
+	"raglab/cache/shared/s3"
+	"raglab/cache/shared/s3/s3test"
 	"raglab/internal/pg/pgtest"
 	"raglab/internal/pg/private"
 )
@@ -58,9 +62,9 @@ func newMachines(t *testing.T, n int, store string) *machines {
 func (m *machines) machine() *host {
 	work := m.TempDir()
 	linkAssets(m.T, work)
-	return m.host(work,
+	return m.host(work, append(s3test.Environ(),
 		"RAGLAB_DSN=postgres://raglab@"+lanServer+"/raglab?sslmode=disable",
-		"RAGLAB_STORE="+m.store, "RAGLAB_STORE_MODE=write")
+		"RAGLAB_STORE="+m.store, "RAGLAB_STORE_MODE=write")...)
 }
 
 // restart kills the server and starts it again.
@@ -179,7 +183,7 @@ func TestFleet_hosts(t *testing.T) {
 // same wants each result of one machine in the store of a URL, with the same bytes.
 func same(t *testing.T, alone map[string][]cache.Blob, url string) {
 	t.Helper()
-	store, err := shared.Open(t.Context(), []shared.Driver{folder.Driver()}, url, shared.Options{})
+	store, err := shared.Open(t.Context(), []shared.Driver{folder.Driver(), s3.Driver()}, url, shared.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,8 +219,9 @@ func (h *host) worker() *program {
 }
 
 // TestFleet_chaos kills a worker every second and a half, cuts one host off for 20
-// seconds, and kills the server twice, and wants the tables of an undisturbed apply, and
-// no result in the store that differs from those of one machine.
+// seconds, kills the server twice, and has the store refuse every tenth request. It wants
+// the tables of an undisturbed apply, no result in the store that differs from those of
+// one machine, and no more repeated than the faults account for.
 func TestFleet_chaos(t *testing.T) {
 	t.Parallel()
 	dir := newMade(t, fleetSpec, 250)
@@ -226,8 +231,29 @@ func TestFleet_chaos(t *testing.T) {
 	}
 	want, bytes := results(t, dir), contents(t, filepath.Join(dir, ".test", "cache"))
 
-	m := newMachines(t, 5, "file://"+t.TempDir())
-	p := m.hosts[0].start(dir, "raglab", "apply", "-on", "river", "made.hcl")
+	s := startS3(t)
+	bucket, err := s.Bucket()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMachines(t, 5, s3test.StoreURL(bucket, fmt.Sprintf("http://%s:9000", lanServer)))
+	proxy, err := s3test.NewProxy(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var refused atomic.Int64
+	proxy.Refuse = func(n int64, _ *http.Request) int {
+		if n%10 != 0 {
+			return 0
+		}
+		refused.Add(1)
+		return http.StatusServiceUnavailable
+	}
+	before := &http.Server{Handler: proxy}
+	t.Cleanup(func() { _ = before.Close() })
+	go func() { _ = before.Serve(m.listen(9000)) }() // until it is closed
+
+	p := m.hosts[0].start(dir, "raglab", "apply", "-on", "river", "-json", "made.hcl")
 	var faults int
 	disturbed := make(chan struct{})
 	go func() {
@@ -237,13 +263,38 @@ func TestFleet_chaos(t *testing.T) {
 	code := p.wait()
 	<-disturbed
 	if code != exitOK {
-		t.Fatalf("apply -on river ended with %d after %d faults:\n%s", code, faults, p.err.String())
+		t.Fatalf("apply -on river ended with %d after %d faults:\n%s\n%s", code, faults, p.out.String(), p.err.String())
 	}
 	if diff := cmp.Diff(want, results(t, dir)); diff != "" {
 		t.Errorf("the tables are not those of one machine:\n%s", diff)
 	}
-	same(t, bytes, m.store)
-	t.Logf("%d faults", faults)
+	same(t, bytes, s3test.StoreURL(bucket, s.URL))
+	begun := strings.Count(p.out.String(), `"type":"apply_start"`)
+	done := strings.Count(p.out.String(), `"how":"executed"`)
+	t.Logf("%d faults, %d requests refused; %d stages begun, %d done", faults, refused.Load(), begun, done)
+	if done == 0 || begun-done > faults {
+		t.Errorf("%d stages were begun for %d that were done, with %d faults", begun, done, faults)
+	}
+}
+
+// startS3 runs an S3 server for the test.
+func startS3(t *testing.T) *s3test.Server {
+	t.Helper()
+	s, err := s3test.Start(t.Context())
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skipf("the S3 server does not start: %v", err)
+	}
+	t.Cleanup(s.Stop)
+	for _, v := range s3test.Environ() {
+		name, value, _ := strings.Cut(v, "=")
+		if err := os.Setenv(name, value); err != nil { // for the test's own look into the store
+			t.Fatal(err)
+		}
+	}
+	return s
 }
 
 // disturb runs workers and harms them until the apply has ended, and returns how often

@@ -20,6 +20,7 @@ import (
 	"raglab/cache"
 	"raglab/cache/cachetest"
 	"raglab/cache/shared"
+	"raglab/cache/shared/s3/s3test"
 	"raglab/cache/shared/sharedtest"
 )
 
@@ -58,7 +59,7 @@ func path(t testing.TB, raw, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(server.dir, u.Host, filepath.FromSlash(u.Path), filepath.FromSlash(name))
+	return filepath.Join(server.Dir, u.Host, filepath.FromSlash(u.Path), filepath.FromSlash(name))
 }
 
 // rewrite changes an object behind the server's back: its length and bytes are those of the file.
@@ -89,7 +90,7 @@ func TestS3_bucket(t *testing.T) {
 	var urls sync.Map
 	sharedtest.RunBucket(t,
 		func(t *testing.T) shared.Bucket {
-			raw := newURL(t, server.url)
+			raw := newURL(t, server.URL)
 			b := openBucket(t, raw)
 			urls.Store(b, raw)
 			return b
@@ -103,7 +104,7 @@ func TestS3_bucket(t *testing.T) {
 func TestS3_conformance(t *testing.T) {
 	t.Parallel()
 	cachetest.Run(t, cachetest.Subject{
-		New:    func(t *testing.T) cache.Store { return openStore(t, newURL(t, server.url), shared.Write) },
+		New:    func(t *testing.T) cache.Store { return openStore(t, newURL(t, server.URL), shared.Write) },
 		Reopen: func(t *testing.T, s cache.Store) cache.Store { return openStore(t, s.(*testStore).url, shared.Write) },
 		RewriteBlob: func(t *testing.T, s cache.Store, d cache.Digest, change func([]byte) []byte) {
 			rewrite(t, path(t, s.(*testStore).url, shard("cas", d.String())), change)
@@ -118,7 +119,7 @@ func TestS3_conformance(t *testing.T) {
 // there is the winner's.
 func TestS3_partsRace(t *testing.T) {
 	t.Parallel()
-	raw := newURL(t, server.url)
+	raw := newURL(t, server.URL)
 	const writers = 4
 	var wins atomic.Int64
 	var won atomic.Int64
@@ -157,19 +158,19 @@ func TestS3_largeBlob(t *testing.T) {
 	s := openStore(t, raw, shared.Write)
 	content := sharedtest.Bytes(110 << 20)
 	blob := cachetest.Write(t, s, "index", content)
-	parts := p.requests.Load()
+	parts := p.Requests()
 	if parts < 10 {
 		t.Errorf("it went up in %d requests", parts)
 	}
 	var cuts atomic.Int64
-	p.cut = func(r *http.Request) int64 {
+	p.Cut = func(r *http.Request) int64 {
 		if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/cas/") {
 			cuts.Add(1)
 			return 13 << 20
 		}
 		return 0
 	}
-	before := p.requests.Load()
+	before := p.Requests()
 	r, err := s.Open(t.Context(), blob.Digest)
 	if err != nil {
 		t.Fatal(err)
@@ -185,14 +186,14 @@ func TestS3_largeBlob(t *testing.T) {
 	if n := cuts.Load(); n != 9 {
 		t.Errorf("it took %d connections of 13 MiB for 110 MiB, want 9: each goes on where the last was cut", n)
 	}
-	t.Logf("%d requests up, %d down", parts, p.requests.Load()-before)
+	t.Logf("%d requests up, %d down", parts, p.Requests()-before)
 }
 
 // TestS3_slowDown refuses every third request: everything works all the same.
 func TestS3_slowDown(t *testing.T) {
 	t.Parallel()
 	p := newProxy(t)
-	p.refuse = func(n int64, _ *http.Request) int {
+	p.Refuse = func(n int64, _ *http.Request) int {
 		switch n % 6 {
 		case 0:
 			return http.StatusServiceUnavailable
@@ -233,7 +234,7 @@ func TestS3_refusals(t *testing.T) {
 		{http.StatusServiceUnavailable, true},
 		{http.StatusForbidden, false},
 	} {
-		p.refuse = func(int64, *http.Request) int { return tt.status }
+		p.Refuse = func(int64, *http.Request) int { return tt.status }
 		s := openStore(t, raw, shared.Write)
 		_, err := s.Get(t.Context(), cache.Key{1})
 		if errors.Is(err, cache.ErrUnavailable) != tt.unavailable || errors.Is(err, shared.ErrPermanent) == tt.unavailable || errors.Is(err, cache.ErrNotFound) {
@@ -243,8 +244,8 @@ func TestS3_refusals(t *testing.T) {
 			t.Errorf("%d: the error shows credentials: %v", tt.status, err)
 		}
 	}
-	p.refuse = nil
-	s := openStore(t, urlOf("no-such-bucket", p.URL), shared.Read)
+	p.Refuse = nil
+	s := openStore(t, s3test.StoreURL("no-such-bucket", p.URL), shared.Read)
 	if _, err := s.Get(t.Context(), cache.Key{1}); !errors.Is(err, shared.ErrPermanent) || !strings.Contains(err.Error(), "no such bucket") {
 		t.Errorf("no bucket: %v", err)
 	}
@@ -253,7 +254,7 @@ func TestS3_refusals(t *testing.T) {
 // TestS3_objectsHoldNoCredentials looks at all that a writer left, names and bytes.
 func TestS3_objectsHoldNoCredentials(t *testing.T) {
 	t.Parallel()
-	raw := newURL(t, server.url)
+	raw := newURL(t, server.URL)
 	s := openStore(t, raw, shared.Write)
 	blob := cachetest.Write(t, s, "x", []byte("text"))
 	if _, err := s.Put(t.Context(), &cache.Record{Key: cache.Key{1}, Outputs: []cache.Blob{blob}}); err != nil {
