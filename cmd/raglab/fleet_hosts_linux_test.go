@@ -63,7 +63,7 @@ func (m *machines) machine() *host {
 	work := m.TempDir()
 	linkAssets(m.T, work)
 	return m.host(work, append(s3test.Environ(),
-		"RAGLAB_DSN=postgres://raglab@"+lanServer+"/raglab?sslmode=disable",
+		"NO_PROXY="+lanServer, "RAGLAB_DSN=postgres://raglab@"+lanServer+"/raglab?sslmode=disable",
 		"RAGLAB_STORE="+m.store, "RAGLAB_STORE_MODE=write")...)
 }
 
@@ -178,6 +178,45 @@ func TestFleet_hosts(t *testing.T) {
 	if code := again.wait(); code != exitOK || !strings.Contains(again.err.String(), "0 to run") && !strings.Contains(again.err.String(), "othing to do") {
 		t.Errorf("a second apply ended with %d:\n%s", code, again.err.String())
 	}
+}
+
+// TestFleet_quickstart is the same with the quickstart: real vectors, of a model that
+// each host has.
+func TestFleet_quickstart(t *testing.T) {
+	t.Parallel()
+	e := newExperiment(t, "quickstart")
+	linkAssets(t, e.dir)
+	writeFile(t, filepath.Join(e.dir, "README.md"), "<!-- raglab:quickstart -->\n<!-- /raglab:quickstart -->\n")
+	e.run("apply", "-quiet")
+	csv := filepath.Join(e.dir, "results", "quickstart.csv")
+	want, bytes := metricsIn(t, csv), contents(t, filepath.Join(e.dir, ".test", "cache"))
+
+	m := newMachines(t, 4, "file://"+t.TempDir())
+	for _, h := range m.hosts[1:] {
+		h.worker()
+	}
+	p := m.hosts[0].start(e.dir, "raglab", "apply", "-on", "river", "-quiet", e.spec)
+	if code := p.wait(); code != exitOK {
+		t.Fatalf("apply -on river ended with %d:\n%s", code, p.err.String())
+	}
+	if diff := cmp.Diff(want, metricsIn(t, csv)); diff != "" {
+		t.Errorf("the table is not that of one machine:\n%s", diff)
+	}
+	same(t, bytes, m.store)
+}
+
+// metricsIn is what a CSV output holds that is no measurement of time.
+func metricsIn(t *testing.T, path string) string {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := metricsOf(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // same wants each result of one machine in the store of a URL, with the same bytes.

@@ -12,7 +12,7 @@ import (
 )
 
 // crewOf starts three workers, each with a part of its own in the queue of a schema.
-func crewOf(t testing.TB) *fleettest.Crew {
+func crewOf(t testing.TB, adjust func(*fleet.Worker)) (*fleettest.Crew, *cache.Local) {
 	t.Helper()
 	store, err := cache.OpenLocal(t.TempDir(), cache.Options{NoSync: true})
 	if err != nil {
@@ -26,7 +26,7 @@ func crewOf(t testing.TB) *fleettest.Crew {
 	db := pgtest.Connect(t)
 	leases := map[string]*river.Queue{}
 	return fleettest.New(t, fleettest.Options{
-		Store: store, Queue: open(t, db, func(o *river.Options) { o.Slots = nil }),
+		Adjust: adjust, Store: store, Queue: open(t, db, func(o *river.Options) { o.Slots = nil }),
 		Worker: func(name string) (fleet.Queue, func()) {
 			q := open(t, db, func(o *river.Options) {
 				// A stage that waits for the test is slow, and not to be run beside itself.
@@ -36,11 +36,14 @@ func crewOf(t testing.TB) *fleettest.Crew {
 			return q, q.Kill
 		},
 		Lease: func(name string) fleet.Leaser { return leases[name] },
-	})
+	}), store
 }
 
 // The executor over this queue does what the one in one process does.
 func TestExecutor(t *testing.T) {
 	t.Parallel()
-	executortest.Run(t, func(t testing.TB) executortest.Lab { return crewOf(t).Lab() })
+	executortest.Run(t, func(t testing.TB) executortest.Lab {
+		crew, _ := crewOf(t, nil)
+		return crew.Lab()
+	})
 }
