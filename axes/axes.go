@@ -83,6 +83,9 @@ type Env struct {
 	Language string
 	// Threads is how many threads one instance may use; 0 means 1.
 	Threads int
+	// Deciding is how many threads count where their number decides a setting that shows
+	// in a result: those of where the experiment was submitted; 0 means Threads.
+	Deciding int
 	// Version is the program's version, which a server may be told, or empty.
 	Version string
 	// Downloads is a folder that the kind may keep fetched content in, below one of

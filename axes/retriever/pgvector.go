@@ -1,6 +1,7 @@
 package retriever
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -100,7 +101,7 @@ func newVectors(p PGVectorParams, env axes.Env) (Leaf, error) {
 	}
 	v := &vectors{inPostgres: newInPostgres("pgvector", env), params: p}
 	if p.Workers < 0 {
-		v.params.Workers = v.threads - 1
+		v.params.Workers = max(cmp.Or(env.Deciding, env.Threads), 1) - 1
 		v.decided = map[string]string{"workers": strconv.Itoa(v.params.Workers)}
 	}
 	if p.Index == indexExact {

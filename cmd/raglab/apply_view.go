@@ -308,6 +308,9 @@ func eventText(e engine.Event) string {
 		}
 		return fmt.Sprintf("%s: %d of %d %s", e.Stage.Address, e.Done, e.Total, e.Unit)
 	case engine.EventWaiting:
+		if e.Message != "" {
+			return fmt.Sprintf("%s: waits: %s", e.Stage.Address, e.Message)
+		}
 		return fmt.Sprintf("%s: waiting for %s", e.Stage.Address, e.Holder)
 	case engine.EventBlocked:
 		return e.Stage.Address + ": needs " + e.Message

@@ -14,6 +14,8 @@ import (
 type Env struct {
 	// Threads is how many threads a stage that can use several may use.
 	Threads int
+	// Deciding is as in [axes.Env].
+	Deciding int
 	// Machine tells machines apart whose times cannot be compared.
 	Machine string
 	// Version is the program's version; Downloads is where sources may keep what they

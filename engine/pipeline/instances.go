@@ -27,7 +27,7 @@ func newInstances(env Env, language string) *instances {
 	return &instances{
 		env: env,
 		axes: axes.Env{
-			Language: language, Threads: env.Threads, Asset: env.Assets.Dir, Postgres: env.Postgres,
+			Language: language, Threads: env.Threads, Deciding: env.Deciding, Asset: env.Assets.Dir, Postgres: env.Postgres,
 			Version: env.Version, Downloads: env.Downloads,
 		},
 		made:  map[any]any{},

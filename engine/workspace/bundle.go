@@ -39,6 +39,9 @@ type bundle struct {
 	VarFiles []string          `json:"var_files,omitempty"`
 	// Best are the axes that a staged cross has fixed so far.
 	Best map[string]string `json:"best,omitempty"`
+	// Threads are those of the machine that submitted it: their number decides how many
+	// workers of Postgres build an index, which is part of its key.
+	Threads int `json:"threads"`
 	// Env are the names of the environment variables that the spec reads.
 	Env   []string     `json:"env,omitempty"`
 	Files []bundleFile `json:"files"`
@@ -72,7 +75,7 @@ const smallFile = 256 << 10
 // bundle stores what the session's graph is made of, and returns the record, whose
 // key names the bundle. What is there already is not written again.
 func (s *Session) bundle(ctx context.Context, how Loaded) (*cache.Record, error) {
-	b := bundle{Version: bundleVersion, Program: s.Version, Vars: how.Vars, Best: s.best}
+	b := bundle{Version: bundleVersion, Program: s.Version, Vars: how.Vars, Best: s.best, Threads: s.Threads}
 	for name := range how.Vars {
 		if s.Experiment.Sensitive(name) {
 			return nil, fmt.Errorf("the variable %s is sensitive, and is not handed to other machines: have the spec read it with env(), and set that on each worker", name)

@@ -40,7 +40,7 @@ func (w *Workspace) Project(ctx context.Context, bundle cache.Digest) (*Project,
 	// What is learnt of the tree's files is of no use to others.
 	own := *w
 	own.fingerprints = t.fingerprints()
-	s, err := own.start(ctx, exp, startOptions{serves: true, fixed: t.Best})
+	s, err := own.start(ctx, exp, startOptions{serves: true, fixed: t.Best, deciding: t.Threads})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("build the graph of %s: %w", exp.Name, err), t.Close())
 	}

@@ -167,6 +167,8 @@ type startOptions struct {
 	// serves is set in a worker, which makes stages for others and remembers nothing of
 	// the experiment.
 	serves bool
+	// deciding is how many threads decide what shows in a result; 0 is this machine's.
+	deciding int
 	// fixed are the axes that a staged cross has fixed already.
 	fixed map[string]string
 }
@@ -223,7 +225,7 @@ func (s *Session) build(ctx context.Context) error {
 		}
 	}
 	p, err := pipeline.Build(ctx, s.Experiment, s.rows, pipeline.Env{
-		Threads: s.Threads, Machine: machine(), Version: s.Version, Downloads: s.downloads(), Sketch: s.sketch, Assets: s.found(), Memo: s.Cache.Memo,
+		Threads: s.Threads, Deciding: s.deciding, Machine: machine(), Version: s.Version, Downloads: s.downloads(), Sketch: s.sketch, Assets: s.found(), Memo: s.Cache.Memo,
 		Fingerprints: s.fingerprints, Log: s.Log,
 		PostgresAsset: s.database.asset(), Postgres: s.database.Connect, Tables: s.database,
 	})
