@@ -250,6 +250,9 @@ func (h *host) worker() *program {
 	h.lan.Cleanup(func() {
 		_ = p.cmd.Process.Signal(os.Interrupt) // it may have been killed
 		<-p.ended
+		if strings.Contains(p.err.String(), s3test.SecretKey) {
+			h.lan.Error("the log of a worker holds the store's secret")
+		}
 		if text := p.err.String(); h.lan.Failed() {
 			h.lan.Logf("worker on %s:\n%s", h.netns, text[:min(len(text), 4000)])
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -236,6 +237,50 @@ type tree struct {
 	store cache.Store
 	blobs map[string]cache.Blob // by path
 	there map[string]bool       // whose content is written
+	lease *cache.Lease          // says that the tree is in use
+}
+
+// treesFolder is the folder of the cache in which workers lay out bundles.
+const treesFolder = "trees"
+
+// treeLease is the key of the lease on a tree.
+func treeLease(name string) cache.Key {
+	return cache.Key(cache.DigestOf([]byte("raglab tree\n" + name)))
+}
+
+// sweepTrees removes the trees of workers that did not come to remove theirs.
+func (w *Workspace) sweepTrees(ctx context.Context) error {
+	trees, err := os.ReadDir(filepath.Join(w.dir, treesFolder))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look for the trees of earlier workers: %w", err)
+	}
+	for _, t := range trees {
+		lease, err := w.Cache.Acquire(ctx, treeLease(t.Name()), cache.LeaseRequest{Timeout: -1})
+		if errors.Is(err, cache.ErrLocked) {
+			continue
+		}
+		if err == nil {
+			err = errors.Join(os.RemoveAll(filepath.Join(w.dir, treesFolder, t.Name())), lease.Release())
+		}
+		if err != nil {
+			return fmt.Errorf("remove the tree of an earlier worker: %w", err)
+		}
+	}
+	return nil
+}
+
+// makeRoot makes the tree's folder, under its lease.
+func (t *tree) makeRoot(ctx context.Context, w *Workspace, key cache.Key) error {
+	name := fmt.Sprintf("%s-%08x", key.Short(), rand.Uint32())
+	lease, err := w.Cache.Acquire(context.WithoutCancel(ctx), treeLease(name), cache.LeaseRequest{Timeout: -1})
+	if err != nil {
+		return err
+	}
+	t.lease, t.root = lease, filepath.Join(w.dir, treesFolder, name)
+	return os.MkdirAll(t.root, 0o755)
 }
 
 // openTree lays out a bundle below a folder of the cache.
@@ -264,12 +309,8 @@ func (w *Workspace) openTree(ctx context.Context, key cache.Key) (*tree, error) 
 			t.blobs[path] = b
 		}
 	}
-	parent := filepath.Join(w.dir, "trees")
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return nil, fmt.Errorf("lay out the spec's files: %w", err)
-	}
 	// Each worker has a tree of its own: nothing writes into another's.
-	if t.root, err = os.MkdirTemp(parent, key.Short()+"-"); err != nil {
+	if err := t.makeRoot(ctx, w, key); err != nil {
 		return nil, fmt.Errorf("lay out the spec's files: %w", err)
 	}
 	if err := t.layOut(ctx); err != nil {
@@ -279,7 +320,7 @@ func (w *Workspace) openTree(ctx context.Context, key cache.Key) (*tree, error) 
 }
 
 // Close removes the tree.
-func (t *tree) Close() error { return os.RemoveAll(t.root) }
+func (t *tree) Close() error { return errors.Join(os.RemoveAll(t.root), t.lease.Release()) }
 
 // at is where a file of the bundle is. A path that leads out of the tree is refused:
 // who may write into the store must not write elsewhere.

@@ -140,7 +140,7 @@ func (w *Workspace) Capacity() engine.Resources {
 
 // Serve makes stages for others until ctx ends or Drain is closed.
 func (w *Workspace) Serve(ctx context.Context, o ServeOptions) error {
-	if err := w.shares(); err != nil {
+	if err := errors.Join(w.shares(), w.sweepTrees(ctx)); err != nil {
 		return err
 	}
 	queue, drain := fleet.Queue(o.Queue), o.Drain

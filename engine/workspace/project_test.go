@@ -133,6 +133,10 @@ func TestProject_findsEveryStage(t *testing.T) {
 	if b, err := os.ReadFile(at); err != nil || len(b) != len(docs) || string(b) == docs {
 		t.Errorf("before it is read the corpus has %d bytes, and content %v: %v", len(b), string(b) == docs, err)
 	}
+	// Another worker that begins leaves it alone.
+	if err := p.session.sweepTrees(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if err := p.Prepare(t.Context(), p.session.Pipeline.Fetch); err != nil {
 		t.Fatal(err)
 	}
@@ -154,5 +158,18 @@ func TestTree_refuses(t *testing.T) {
 	w := openAt(t, t.TempDir(), 1)
 	if _, err := w.Project(t.Context(), cache.DigestOf([]byte("none"))); err == nil || !strings.Contains(err.Error(), "bundle") {
 		t.Errorf("a bundle that is not there: %v", err)
+	}
+}
+
+// A tree that nobody uses goes when a worker begins.
+func TestSweepTrees(t *testing.T) {
+	t.Parallel()
+	w := openAt(t, t.TempDir(), 1)
+	writeTree(t, w.dir, map[string]string{"trees/0123-ab/docs/a.txt": "left behind"})
+	if err := w.sweepTrees(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(filepath.Join(w.dir, treesFolder)); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }
