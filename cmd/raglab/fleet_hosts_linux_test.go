@@ -296,6 +296,9 @@ func TestFleet_chaos(t *testing.T) {
 	go func() { _ = before.Serve(m.listen(9000)) }() // until it is closed
 
 	p := m.hosts[0].start(dir, "raglab", "apply", "-on", "river", "-json", "made.hcl")
+	if err := p.awaitOut(`"type":"submitted"`); err != nil {
+		t.Fatal(err)
+	}
 	var faults int
 	disturbed := make(chan struct{})
 	go func() {

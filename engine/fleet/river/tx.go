@@ -50,8 +50,9 @@ func (q *Queue) change(ctx context.Context, op string, alone bool, f func(*tx) e
 	return q.patiently(ctx, op, func() error { return q.once(ctx, q.pool, alone, f) })
 }
 
-// patience is how long a server that cannot be reached is waited for.
-const patience = 30 * time.Second
+// patience is how long a server that cannot be reached is waited for: one that was killed
+// may take a minute to recover.
+const patience = 2 * time.Minute
 
 // patiently tries until it is done, or fails in a way that does not pass.
 func (q *Queue) patiently(ctx context.Context, op string, try func() error) error {
