@@ -29,7 +29,7 @@ type Executor struct {
 	// FailFast begins nothing more after the first failure.
 	FailFast bool
 	// Attempts bounds how often a stage that fails in a way that may pass is run, Deaths
-	// how many workers may die of it; 0 means [engine.DefaultAttempts].
+	// how many workers may die of it; 0 means [engine.DefaultAttempts], and 10.
 	Attempts, Deaths int
 	// Limits are how many stages that name a limit may run at a time, over all workers;
 	// LimitsOf names those of a stage, nil none.

@@ -9,6 +9,10 @@ import (
 	"raglab/engine"
 )
 
+// defaultDeaths is how many workers may be lost that worked on a stage before it is
+// taken for the cause. It is more than attempts: machines that are lent come and go.
+const defaultDeaths = 10
+
 // ClassOf is the class in which a stage waits for a worker: what it needs before all
 // else.
 func ClassOf(r engine.Resources) Class {
@@ -36,7 +40,7 @@ func (x *Executor) submission(plan *engine.Plan, bundle cache.Digest) Submission
 		s.Attempts = engine.DefaultAttempts
 	}
 	if s.Deaths == 0 {
-		s.Deaths = engine.DefaultAttempts
+		s.Deaths = defaultDeaths
 	}
 	priorities := Priorities(plan)
 	for i := range plan.Stages {
