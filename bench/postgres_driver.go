@@ -42,17 +42,11 @@ func postgresDriver(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	d := &onPostgres{clock: &clock{reps: reps, threads: 2}, dir: args[0]}
-	config, err := d.server(ctx, args[1])
+	drop, err := d.connect(ctx, args[1])
 	if err != nil {
 		return err
 	}
-	if d.db, err = pg.Connect(ctx, pg.Config{Private: &config, Getenv: func(string) string { return "" }, Version: "bench"}); err != nil {
-		return err
-	}
-	defer func() {
-		d.db.Close()
-		err = errors.Join(err, private.Drop(context.WithoutCancel(ctx), config, true))
-	}()
+	defer func() { err = errors.Join(err, drop()) }()
 	d.corpus = newMadeChunks(rows)
 	if err := d.copies(ctx); err != nil {
 		return err
@@ -338,3 +332,20 @@ func (c *madeChunks) Texts() iter.Seq2[string, error] {
 
 // Vectors implements [retriever.Corpus].
 func (c *madeChunks) Vectors() ([]float32, int) { return c.rows, benchDimensions }
+
+// connect starts a server and connects to it. Drop closes the connection and removes the
+// server.
+func (d *onPostgres) connect(ctx context.Context, assets string) (drop func() error, err error) {
+	config, err := d.server(ctx, assets)
+	if err != nil {
+		return nil, err
+	}
+	d.db, err = pg.Connect(ctx, pg.Config{Private: &config, Getenv: func(string) string { return "" }, Version: "bench"})
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		d.db.Close()
+		return private.Drop(context.WithoutCancel(ctx), config, true)
+	}, nil
+}

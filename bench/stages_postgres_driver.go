@@ -13,8 +13,6 @@ import (
 	"raglab/engine/fleet"
 	"raglab/engine/fleet/river"
 	"raglab/engine/fleet/sim"
-	"raglab/internal/pg"
-	"raglab/internal/pg/private"
 )
 
 // The steps of stagesPostgresDriver.
@@ -43,17 +41,11 @@ func stagesPostgresDriver(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	d := &onPostgres{clock: &clock{reps: 1, threads: 2}, dir: args[0]}
-	config, err := d.server(ctx, args[1])
+	drop, err := d.connect(ctx, args[1])
 	if err != nil {
 		return err
 	}
-	if d.db, err = pg.Connect(ctx, pg.Config{Private: &config, Getenv: func(string) string { return "" }, Version: "bench"}); err != nil {
-		return err
-	}
-	defer func() {
-		d.db.Close()
-		err = errors.Join(err, private.Drop(context.WithoutCancel(ctx), config, true))
-	}()
+	defer func() { err = errors.Join(err, drop()) }()
 	if err := d.submitStages(ctx, count); err != nil {
 		return err
 	}
