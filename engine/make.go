@@ -50,8 +50,33 @@ type Delivery struct {
 // lease of its key. Starts and progress are told to e.Events, from any goroutine;
 // the end is the caller's to tell. An error is marked by [Transient] when another
 // attempt may do better, and is ctx's cause when that ended it; an order that lost
-// inputs or found the key locked has no error.
-func (e *Local) Make(ctx context.Context, o Order) (Delivery, error) {
+// inputs or found the key locked has no error. Neither a panic nor a goroutine that the
+// stage's function ends takes the caller with it.
+func (e *Local) Make(ctx context.Context, o Order) (d Delivery, err error) {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		guard(func() { d, err = e.deliver(ctx, o) }, func(failed error) { err = failed })
+	}()
+	<-over
+	return d, err
+}
+
+// guard calls f, and tells failed when it panics or ends its goroutine.
+func guard(f func(), failed func(error)) {
+	ended := false
+	defer func() {
+		if p := recover(); p != nil {
+			failed(panicError(p))
+		} else if !ended {
+			failed(errors.New("the stage's function ended its goroutine"))
+		}
+	}()
+	f()
+	ended = true
+}
+
+func (e *Local) deliver(ctx context.Context, o Order) (Delivery, error) {
 	x := &execution{Local: e, ctx: ctx, emit: e.Events}
 	j, err := x.name(o.Stage, o.Reason, o.Reason.Kind == ReasonForced, o.From)
 	if err != nil {
@@ -62,14 +87,7 @@ func (e *Local) Make(ctx context.Context, o Order) (Delivery, error) {
 		return Delivery{}, err
 	}
 	j.attempt, j.takes = max(o.Attempt, 1), j.cost
-	func() {
-		defer func() {
-			if p := recover(); p != nil {
-				j.err = panicError(p)
-			}
-		}()
-		x.execute(j)
-	}()
+	guard(func() { x.execute(j) }, func(failed error) { j.err = failed })
 	d := Delivery{
 		Made: Made{j.key, j.blobs}, Completion: j.completion, Wall: j.wall, CPU: j.cpu, PaidUSD: j.paid,
 		Warnings: j.warnings, Unkept: j.unkept, Lost: j.lost, Locked: j.locked,

@@ -310,18 +310,9 @@ func (r *runner) start(j *job, takes Resources, step func(*job)) {
 	r.free = r.free.minus(takes)
 	r.running++
 	go func() {
-		ended := false
 		// A panic is the stage's failure, so that one broken kind does not take
 		// the others' work with it.
-		defer func() {
-			if p := recover(); p != nil {
-				j.err = panicError(p)
-			} else if !ended {
-				j.err = errors.New("the stage's function ended its goroutine")
-			}
-			r.done <- j
-		}()
-		step(j)
-		ended = true
+		defer func() { r.done <- j }()
+		guard(func() { step(j) }, func(failed error) { j.err = failed })
 	}()
 }

@@ -188,7 +188,8 @@ func (a *applyArgs) apply(ctx context.Context, t terminal, view applyView, s *wo
 		}
 		defer closing(t, q.Close)
 		away = &workspace.Away{Queue: q, Loaded: a.loaded, Submitted: submitted(ctx, t, q)}
-	} else if err := s.Prepare(ctx); err != nil {
+	}
+	if err := s.Prepare(ctx); err != nil {
 		return t.fail("apply", err)
 	}
 	for lost := 0; ; {

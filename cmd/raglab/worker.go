@@ -76,9 +76,7 @@ func runWorker(ctx context.Context, t terminal, argv []string) int {
 	if a.ahead < 0 {
 		return t.fail("worker", fmt.Errorf("-ahead is 0 or more, not %d", a.ahead))
 	}
-	// A result that only this machine can read is none to the others.
-	a.store.Strict = true
-	a.store.Strict = true // what nobody else can read is not done
+	a.store.Strict = true // a result that only this machine can read is none to the others
 	w, err := a.workspace(t, "raglab worker", false)
 	if err != nil {
 		return t.fail("worker", err)

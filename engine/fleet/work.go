@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"raglab/cache"
@@ -177,7 +176,7 @@ func (s *shift) run(ctx context.Context, mine *held, stage *engine.Stage, t *tel
 	}
 	local := s.Local
 	local.Store, local.Events = leases.store(), t.event
-	d, err := making(ctx, &local, engine.Order{
+	d, err := local.Make(ctx, engine.Order{
 		Stage: stage, Reason: c.Reason, Attempt: c.Attempt,
 		From: func(from *engine.Stage) engine.Made { return c.From[from.PlanKey()] },
 	})
@@ -223,27 +222,6 @@ func (s *shift) yield(ctx context.Context, c *held) ending {
 		c.hand.add(1)
 		return s.Queue.Return(telling, c.Claim, "", 0)
 	}
-}
-
-// making calls Make in a goroutine of its own: neither a panic nor a goroutine that a
-// stage's function ends takes the worker with it.
-func making(ctx context.Context, local *engine.Local, o engine.Order) (d engine.Delivery, err error) {
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		ended := false
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-			} else if !ended {
-				err = errors.New("the stage's function ended its goroutine")
-			}
-		}()
-		d, err = local.Make(ctx, o)
-		ended = true
-	}()
-	<-over
-	return d, err
 }
 
 // share sees to it that all machines can read a result: one that was found may be on

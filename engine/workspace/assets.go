@@ -57,14 +57,22 @@ func (f *assetFinder) find(name string) (assets.Asset, error) {
 	if err != nil || !a.Pinnable() {
 		return a, err
 	}
+	if m, ok := f.pin(name); ok {
+		return a.WithPin(m.Pin)
+	}
+	return a, nil
+}
+
+// pin is what a lock says of an asset, or else what was seen of it first.
+func (f *assetFinder) pin(name string) (lockedModel, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, l := range []modelLock{f.lock, f.seen} {
 		if m, ok := l.Models[name]; ok {
-			return a.WithPin(m.Pin)
+			return m, true
 		}
 	}
-	return a, nil
+	return lockedModel{}, false
 }
 
 // pinned tells whether an asset is fixed: by raglab, by its commit, or by the lock.
@@ -134,17 +142,21 @@ func (f *assetFinder) Digest(name string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
+// notHere stands for the digest of an asset that nobody has pinned and that was not
+// fetched yet.
+const notHere = "not here yet"
+
 // digestOfHeld names an asset that nobody pinned by what is there.
 func (f *assetFinder) digestOfHeld(a assets.Asset) (string, error) {
 	paths, ok, err := f.store.Lookup(a)
 	if unpinned := (*assets.UnpinnedError)(nil); errors.As(err, &unpinned) {
-		return "not here yet", nil
+		return notHere, nil
 	}
 	if err != nil {
 		return "", err
 	}
 	if !ok {
-		return "not here yet", nil
+		return notHere, nil
 	}
 	h := sha256.New()
 	for _, file := range paths.Manifest.Files {
@@ -203,8 +215,12 @@ func (s *Session) FindAsset(name string) (assets.Asset, error) { return s.assets
 
 // Prepare gets the assets that the pipeline needs, and builds the pipeline anew
 // when that changed what is known of them. What cannot be had is no error here:
-// the stages that need it say so, and the others run.
+// the stages that need it say so, and the others run. Where stages run on other
+// machines, those get what they need, and only what that is must be known here.
 func (s *Session) Prepare(ctx context.Context) error {
+	if s.away {
+		return s.settle(ctx)
+	}
 	fetched := false
 	for _, name := range s.Pipeline.Assets {
 		if s.assets.Missing(name) == "" {

@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
-
-	"raglab/engine/pipeline"
 )
 
 // limit has the stages that a limit of the spec counts name it.
@@ -38,18 +36,3 @@ func (s *Session) limits() map[string]int {
 	}
 	return most
 }
-
-// found are the assets as the pipeline is to see them.
-func (s *Session) found() pipeline.Assets {
-	if s.away || s.serves {
-		return gotWhereNeeded{s.assets}
-	}
-	return s.assets
-}
-
-// gotWhereNeeded are assets that keep no stage from running: the machine that runs it
-// gets them then.
-type gotWhereNeeded struct{ pipeline.Assets }
-
-// Missing implements [pipeline.Assets].
-func (gotWhereNeeded) Missing(string) string { return "" }

@@ -40,7 +40,7 @@ func (w *Workspace) Project(ctx context.Context, bundle cache.Digest) (*Project,
 	// What is learnt of the tree's files is of no use to others.
 	own := *w
 	own.fingerprints = t.fingerprints()
-	s, err := own.start(ctx, exp, startOptions{serves: true, fixed: t.Best, deciding: t.Threads})
+	s, err := own.start(ctx, exp, startOptions{serves: &t.bundle, fixed: t.Best, deciding: t.Threads})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("build the graph of %s: %w", exp.Name, err), t.Close())
 	}
@@ -72,8 +72,17 @@ func (p *Project) Missing(address, kind, version string) string {
 	return text
 }
 
-// Prepare brings the local files that a stage reads to this machine.
+// Prepare brings to this machine what a stage reads: models, libraries, and files of
+// where the spec was submitted.
 func (p *Project) Prepare(ctx context.Context, s *engine.Stage) error {
+	if err := p.session.told.get(ctx, s); err != nil {
+		return err
+	}
+	return p.fill(ctx, s)
+}
+
+// fill brings the local files that a stage reads.
+func (p *Project) fill(ctx context.Context, s *engine.Stage) error {
 	named, many := map[string]bool{}, false
 	for _, f := range s.Fields {
 		if text, ok := f.Value.(string); ok && (f.Class == engine.Source || f.Class == engine.Model) {

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,7 +9,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"raglab/axes/source/sourcetest"
 	"raglab/cache"
+	"raglab/engine"
+	"raglab/internal/assets"
 	"raglab/spec"
 )
 
@@ -78,16 +82,22 @@ func writeTree(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// submitted is the project of a spec as a worker with so many threads has it.
-func submitted(t *testing.T, dir, store string, threads int) (*Session, *Project) {
+// submitted is the project of a spec as a worker with so many threads has it. Both get
+// models from the hub of a URL.
+func submitted(t *testing.T, dir, store string, threads int, hub string) (*Session, *Project) {
 	t.Helper()
+	open := func(threads int) *Workspace {
+		w := openAt(t, store, threads)
+		w.assets.store = assets.New(assets.Config{Dir: filepath.Join(t.TempDir(), "assets"), Environ: []string{"HF_ENDPOINT=" + hub}})
+		return w
+	}
 	path := filepath.Join(dir, "specs", "made.hcl")
 	vars := map[string]string{"depth": "7"}
 	exp, diags := spec.Load(path, spec.LoadOptions{Catalog: Catalog(), Vars: vars})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	here := openAt(t, store, 4)
+	here := open(4)
 	s, err := here.StartAway(t.Context(), exp)
 	if err != nil {
 		t.Fatal(err)
@@ -97,11 +107,14 @@ func submitted(t *testing.T, dir, store string, threads int) (*Session, *Project
 			t.Error(err)
 		}
 	})
+	if err := s.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	rec, err := s.bundle(t.Context(), Loaded{Spec: path, Vars: vars})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := openAt(t, store, threads).Project(t.Context(), cache.Digest(rec.Key))
+	p, err := open(threads).Project(t.Context(), cache.Digest(rec.Key))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +136,7 @@ func TestProject_findsEveryStage(t *testing.T) {
 		"docs/docs.jsonl": docs, "specs/made.hcl": projectSpec, "specs/length.txt": "4\n",
 		"specs/golden.jsonl": `{"id":"q","question":"word","relevant":[{"doc":"a"}]}` + "\n",
 	})
-	s, p := submitted(t, dir, store, 1)
+	s, p := submitted(t, dir, store, 1, "http://127.0.0.1:9")
 	for _, st := range s.Pipeline.Graph.Stages {
 		if _, ok := p.Find(st.PlanKey()); !ok {
 			t.Errorf("%s is not found: %s", st.Address, p.Missing(st.Address, st.Kind.Name, st.Kind.Version))
@@ -142,6 +155,58 @@ func TestProject_findsEveryStage(t *testing.T) {
 	}
 	if b, err := os.ReadFile(at); err != nil || string(b) != docs {
 		t.Errorf("after it is prepared the corpus is not there: %v", err)
+	}
+}
+
+// A worker takes the models that the submitter has, pinned or not, and refuses a stage
+// whose model is another one on its machine.
+func TestProject_models(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeTree(t, dir, map[string]string{
+		"docs/docs.jsonl": `{"_id":"a","title":"","text":"word"}` + "\n", "specs/length.txt": "4\n",
+		"specs/golden.jsonl": `{"id":"q","question":"word","relevant":[{"doc":"a"}]}` + "\n",
+		"specs/made.hcl": strings.NewReplacer(`kind  = "openai"`, `kind = "onnx"`, `url   = "http://127.0.0.1:9/v1"`, "",
+			`"made"`+"\n  }", `"multilingual-e5-small"`+"\n  }").Replace(projectSpec),
+	})
+	hub := sourcetest.NewHub()
+	files := map[string][]byte{"onnx/model.onnx": []byte("weights"), "tokenizer.json": []byte("{}")}
+	hub.Commit("models", "intfloat/multilingual-e5-small", files)
+	server := httptest.NewServer(hub)
+	t.Cleanup(server.Close)
+	s, p := submitted(t, dir, t.TempDir(), 1, server.URL)
+	const model = "multilingual-e5-small"
+	embeds := 0
+	for _, st := range s.Pipeline.Graph.Stages {
+		for _, f := range st.Fields {
+			if f.Path == model && f.Value != notHere {
+				embeds++
+			}
+		}
+		if _, ok := p.Find(st.PlanKey()); !ok {
+			t.Errorf("%s is not found: %s", st.Address, p.Missing(st.Address, st.Kind.Name, st.Kind.Version))
+		}
+	}
+	if embeds == 0 {
+		t.Fatal("no stage names the model by its content")
+	}
+	// The branch moves on before the worker fetches.
+	files["onnx/model.onnx"] = []byte("better")
+	hub.Commit("models", "intfloat/multilingual-e5-small", files)
+	embed := &engine.Stage{Fields: []engine.Field{{Class: engine.Model, Path: model}}}
+	if err := p.session.told.get(t.Context(), embed); err != nil {
+		t.Fatal(err)
+	}
+	at, err := p.session.told.Dir(t.Context(), model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(filepath.Join(at, "model.onnx")); err != nil || string(b) != "weights" {
+		t.Errorf("the worker's model is %q, %v", b, err)
+	}
+	p.session.told.digests[model], p.session.told.held = "0123456789abcdef", map[string]bool{}
+	if err := p.session.told.get(t.Context(), embed); err == nil || !strings.Contains(err.Error(), "than where the spec was submitted") {
+		t.Errorf("another model: %v", err)
 	}
 }
 

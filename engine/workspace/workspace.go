@@ -133,6 +133,7 @@ type Session struct {
 	Ledger     engine.Ledger
 	database   *Database
 	assets     *assetFinder // with what is pinned for the spec
+	told       *toldAssets  // in a worker, the same as the bundle says
 	state      *cache.State
 	// recalled is what became of the last results; for the first plan.
 	recalled *engine.Recollection
@@ -164,9 +165,9 @@ type startOptions struct {
 	sketch bool
 	// away is set when assets that are not here keep no stage from running.
 	away bool
-	// serves is set in a worker, which makes stages for others and remembers nothing of
-	// the experiment.
-	serves bool
+	// serves is the bundle in a worker, which makes stages for others and remembers
+	// nothing of the experiment; nil elsewhere.
+	serves *bundle
 	// deciding is how many threads decide what shows in a result; 0 is this machine's.
 	deciding int
 	// fixed are the axes that a staged cross has fixed already.
@@ -191,8 +192,12 @@ func (w *Workspace) start(ctx context.Context, exp *spec.Experiment, o startOpti
 	if s.assets, err = w.assetsFor(exp); err != nil {
 		return nil, err
 	}
+	if b := o.serves; b != nil {
+		s.assets.seen, s.assets.remember = modelLock{1, b.Models}, nil
+		s.told = &toldAssets{assetFinder: s.assets, digests: b.Assets, held: map[string]bool{}}
+	}
 	s.refix(o.fixed)
-	if !o.serves && !o.sketch {
+	if o.serves == nil && !o.sketch {
 		s.recall(ctx)
 	}
 	if err := s.build(ctx); err != nil {
@@ -225,7 +230,7 @@ func (s *Session) build(ctx context.Context) error {
 		}
 	}
 	p, err := pipeline.Build(ctx, s.Experiment, s.rows, pipeline.Env{
-		Threads: s.Threads, Deciding: s.deciding, Machine: machine(), Version: s.Version, Downloads: s.downloads(), Sketch: s.sketch, Assets: s.found(), Memo: s.Cache.Memo,
+		Threads: s.Threads, Deciding: s.deciding, Machine: machine(), Version: s.Version, Downloads: s.downloads(), Sketch: s.sketch, Assets: s.assetsToBuild(), Memo: s.Cache.Memo,
 		Fingerprints: s.fingerprints, Log: s.Log,
 		PostgresAsset: s.database.asset(), Postgres: s.database.Connect, Tables: s.database,
 	})
@@ -236,7 +241,7 @@ func (s *Session) build(ctx context.Context) error {
 	if len(s.best) == 0 {
 		s.graph = graphDigest(p.Graph)
 	}
-	if err := s.limit(); err != nil || s.serves {
+	if err := s.limit(); err != nil || s.serves != nil {
 		return err
 	}
 	s.Outputs = nil
