@@ -11,30 +11,21 @@ import (
 	"io/fs"
 	"os"
 	"time"
-)
 
-// spoolBytes is how much of a blob waits in memory for its digest. A blob up to this size is
-// drafted in the very folder it goes to, and not at all when it is there already; a longer one is
-// drafted in the folder above.
-const spoolBytes = 1 << 20
+	"raglab/internal/spool"
+)
 
 // placeAttempts bounds how often a name found taken by something damaged is cleared and tried
 // again. One is the rule; more need others that put damaged things there meanwhile.
 const placeAttempts = 8
 
-// blobWriter is the Writer of a Local.
+// blobWriter is the Writer of a Local. A short blob is drafted in the very folder it goes to, and
+// not at all when it is there already; a longer one is drafted in the folder above.
 type blobWriter struct {
-	ctx   context.Context // of Create: the blob is dropped when it ends
-	l     *Local
-	sum   hash.Hash
-	spool []byte
-	draft *draft // from spoolBytes on
-	size  int64
-	err   error // the first failure; nothing works after it
-	done  bool
+	l *Local
+	*spool.Writer
+	draft *draft // of a longer one
 }
-
-var errWriterDone = errors.New("write blob: the writer was committed or aborted")
 
 // Create begins a blob.
 func (l *Local) Create(ctx context.Context) (Writer, error) {
@@ -44,62 +35,35 @@ func (l *Local) Create(ctx context.Context) (Writer, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, fmt.Errorf("create blob: %w", err)
 	}
-	return &blobWriter{ctx: ctx, l: l, sum: sha256.New()}, nil
+	w := &blobWriter{l: l}
+	w.Writer = spool.New(ctx, func() (io.Writer, error) {
+		var err error
+		w.draft, err = l.newDraft(casDir)
+		return w.draft, err
+	})
+	return w, nil
 }
 
 // Write takes more of the blob's bytes.
 func (w *blobWriter) Write(p []byte) (int, error) {
-	if w.done {
-		return 0, errWriterDone
+	n, err := w.Writer.Write(p)
+	if err != nil {
+		err = w.l.explain("write blob", err)
 	}
-	if w.err == nil {
-		w.err = context.Cause(w.ctx)
-	}
-	if w.err == nil {
-		w.err = w.take(p)
-	}
-	if w.err != nil {
-		return 0, w.l.explain("write blob", w.err)
-	}
-	w.sum.Write(p)
-	w.size += int64(len(p))
-	return len(p), nil
-}
-
-func (w *blobWriter) take(p []byte) error {
-	if w.draft == nil && len(w.spool)+len(p) <= spoolBytes {
-		w.spool = append(w.spool, p...)
-		return nil
-	}
-	if w.draft == nil {
-		d, err := w.l.newDraft(casDir)
-		if err != nil {
-			return err
-		}
-		w.draft = d
-		if _, err := d.Write(w.spool); err != nil {
-			return err
-		}
-		w.spool = nil
-	}
-	_, err := w.draft.Write(p)
-	return err
+	return n, err
 }
 
 // Commit makes the blob visible under its digest.
 func (w *blobWriter) Commit() (Blob, error) {
-	if w.done {
-		return Blob{}, errWriterDone
+	sum, size, err := w.End()
+	if errors.Is(err, spool.ErrDone) {
+		return Blob{}, fmt.Errorf("commit blob: %w", err)
 	}
-	if w.err == nil {
-		w.err = context.Cause(w.ctx)
+	b := Blob{Digest: Digest(sum), Size: size}
+	if err == nil {
+		err = w.store(b)
 	}
-	b := Blob{Digest: Digest(w.sum.Sum(nil)), Size: w.size}
-	if w.err == nil {
-		w.err = w.store(b)
-	}
-	err := errors.Join(w.err, w.Abort())
-	if err != nil {
+	if err := errors.Join(err, w.Abort()); err != nil {
 		return Blob{}, w.l.explain("commit blob", err)
 	}
 	return b, nil
@@ -122,8 +86,8 @@ func (w *blobWriter) store(b Blob) error {
 }
 
 func (w *blobWriter) place(rel string) error {
-	if w.draft == nil {
-		return w.l.placeFile(rel, w.spool, keepFirst)
+	if content, short := w.Short(); short {
+		return w.l.placeFile(rel, content, keepFirst)
 	}
 	if err := w.draft.finish(); err != nil {
 		return err
@@ -140,8 +104,7 @@ func (w *blobWriter) place(rel string) error {
 
 // Abort drops what was written.
 func (w *blobWriter) Abort() error {
-	w.done = true
-	w.spool = nil
+	w.Close()
 	if w.draft == nil {
 		return nil
 	}

@@ -16,11 +16,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"raglab/internal/spool"
 )
 
 var (
 	smallOutput = []byte("a small output")
-	largeOutput = bytes.Repeat([]byte("a large output. "), spoolBytes/16+1)
+	largeOutput = bytes.Repeat([]byte("a large output. "), spool.Limit/16+1)
 	resultKey   = keyOf("result")
 )
 

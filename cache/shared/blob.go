@@ -12,12 +12,10 @@ import (
 	"os"
 
 	"raglab/cache"
+	"raglab/internal/spool"
 )
 
 const (
-	// spoolBytes is how much of a blob waits in memory for its digest; a longer one waits in a
-	// file.
-	spoolBytes = 1 << 20
 	// statFirst is from which size on it is cheaper to ask for a blob than to send it in vain.
 	statFirst = 64 << 10
 	// placeAttempts bounds how often a name found taken by something damaged is cleared and tried
@@ -28,17 +26,11 @@ const (
 // blobWriter is the cache.Writer of a Store: an object's name is the digest of all its bytes, so that
 // the upload begins at Commit.
 type blobWriter struct {
-	ctx   context.Context
-	s     *Store
-	sum   hash.Hash
-	spool []byte
-	file  *os.File
-	size  int64
-	err   error
-	done  bool
+	ctx context.Context
+	s   *Store
+	*spool.Writer
+	file *os.File // of a longer one
 }
-
-var errWriterDone = errors.New("write blob: the writer was committed or aborted")
 
 // Create begins a blob.
 func (s *Store) Create(ctx context.Context) (cache.Writer, error) {
@@ -48,77 +40,50 @@ func (s *Store) Create(ctx context.Context) (cache.Writer, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, fmt.Errorf("create blob: %w", err)
 	}
-	return &blobWriter{ctx: ctx, s: s, sum: sha256.New()}, nil
+	w := &blobWriter{ctx: ctx, s: s}
+	w.Writer = spool.New(ctx, func() (io.Writer, error) {
+		var err error
+		w.file, err = os.CreateTemp("", "raglab-*")
+		return w.file, err
+	})
+	return w, nil
 }
 
 // Write takes more of the blob's bytes.
 func (w *blobWriter) Write(p []byte) (int, error) {
-	if w.done {
-		return 0, errWriterDone
+	n, err := w.Writer.Write(p)
+	if err != nil {
+		err = fmt.Errorf("write blob: %w", err)
 	}
-	if w.err == nil {
-		w.err = context.Cause(w.ctx)
-	}
-	if w.err == nil {
-		w.err = w.take(p)
-	}
-	if w.err != nil {
-		return 0, fmt.Errorf("write blob: %w", w.err)
-	}
-	w.sum.Write(p)
-	w.size += int64(len(p))
-	return len(p), nil
-}
-
-func (w *blobWriter) take(p []byte) error {
-	if w.file == nil && len(w.spool)+len(p) <= spoolBytes {
-		w.spool = append(w.spool, p...)
-		return nil
-	}
-	if w.file == nil {
-		f, err := os.CreateTemp("", "raglab-*")
-		if err != nil {
-			return err
-		}
-		w.file = f
-		if _, err := f.Write(w.spool); err != nil {
-			return err
-		}
-		w.spool = nil
-	}
-	_, err := w.file.Write(p)
-	return err
+	return n, err
 }
 
 // Commit uploads the blob.
 func (w *blobWriter) Commit() (cache.Blob, error) {
-	if w.done {
-		return cache.Blob{}, errWriterDone
+	sum, size, err := w.End()
+	if errors.Is(err, spool.ErrDone) {
+		return cache.Blob{}, fmt.Errorf("commit blob: %w", err)
 	}
-	if w.err == nil {
-		w.err = context.Cause(w.ctx)
+	b := cache.Blob{Digest: cache.Digest(sum), Size: size}
+	if err == nil {
+		err = w.s.upload(w.ctx, b, func() (io.ReadCloser, error) { return w.source(size), nil })
 	}
-	b := cache.Blob{Digest: cache.Digest(w.sum.Sum(nil)), Size: w.size}
-	if w.err == nil {
-		w.err = w.s.upload(w.ctx, b, w.source)
-	}
-	if err := errors.Join(w.err, w.Abort()); err != nil {
+	if err := errors.Join(err, w.Abort()); err != nil {
 		return cache.Blob{}, fmt.Errorf("commit blob: %w", err)
 	}
 	return b, nil
 }
 
-func (w *blobWriter) source() (io.ReadCloser, error) {
-	if w.file == nil {
-		return io.NopCloser(bytes.NewReader(w.spool)), nil
+func (w *blobWriter) source(size int64) io.ReadCloser {
+	if content, short := w.Short(); short {
+		return io.NopCloser(bytes.NewReader(content))
 	}
-	return io.NopCloser(io.NewSectionReader(w.file, 0, w.size)), nil
+	return io.NopCloser(io.NewSectionReader(w.file, 0, size))
 }
 
 // Abort drops what was written.
 func (w *blobWriter) Abort() error {
-	w.done = true
-	w.spool = nil
+	w.Close()
 	if w.file == nil {
 		return nil
 	}
