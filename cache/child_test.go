@@ -3,33 +3,20 @@
 package cache
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"raglab/internal/childtest"
 )
 
-// childEnv makes this test binary do one thing as another process would; see child.
-const childEnv = "RAGLAB_CACHE_TEST_CHILD"
-
-func TestMain(m *testing.M) {
-	if args := os.Getenv(childEnv); args != "" {
-		if err := child(strings.Split(args, "\n")); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { childtest.Main(m, child) }
 
 // child is what the other process does: "write DIR N" makes a result and kills itself at the Nth
 // step of writing; "hold DIR" takes the lease of heldKey, says so, and keeps it until its input
@@ -79,23 +66,4 @@ func killAt(n int64) func(Step, string) error {
 		}
 		return nil
 	}
-}
-
-func startChild(t *testing.T, args ...string) (*exec.Cmd, *bufio.Reader, io.Closer) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"="+strings.Join(args, "\n"))
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return cmd, bufio.NewReader(out), in
 }

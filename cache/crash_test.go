@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"raglab/internal/childtest"
 	"raglab/internal/spool"
 )
 
@@ -127,7 +128,7 @@ func TestKill_atEveryStepOfWriting(t *testing.T) {
 	for n := 1; n <= steps; n++ {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			dir := t.TempDir()
-			cmd, _, _ := startChild(t, "write", dir, strconv.Itoa(n))
+			cmd := childtest.Start(t, "write", dir, strconv.Itoa(n))
 			err := cmd.Wait()
 			if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
 				t.Fatalf("the child was to be killed at step %d: %v", n, err)

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"raglab/internal/childtest"
 )
 
 var heldKey = keyOf("held")
@@ -19,8 +21,8 @@ var heldKey = keyOf("held")
 func TestAcquire_deadHolderIsNoHolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	cmd, out, _ := startChild(t, "hold", dir)
-	if line, err := out.ReadString('\n'); err != nil || line != "held\n" {
+	cmd := childtest.Start(t, "hold", dir)
+	if line, err := cmd.Out.ReadString('\n'); err != nil || line != "held\n" {
 		t.Fatalf("the child said %q, %v", line, err)
 	}
 	l := openTest(t, dir, Options{})
@@ -53,8 +55,8 @@ func TestAcquire_deadHolderIsNoHolder(t *testing.T) {
 func TestAcquire_livingHolderIsNamed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	cmd, out, in := startChild(t, "hold", dir)
-	if _, err := out.ReadString('\n'); err != nil {
+	cmd := childtest.Start(t, "hold", dir)
+	if _, err := cmd.Out.ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
 	l := openTest(t, dir, Options{Now: func() time.Time { return time.Now().Add(3 * time.Minute) }})
@@ -73,7 +75,7 @@ func TestAcquire_livingHolderIsNamed(t *testing.T) {
 	}
 	// Readers of that key do not wait.
 	wantMiss(t, l, heldKey)
-	if err := in.Close(); err != nil {
+	if err := cmd.In.Close(); err != nil {
 		t.Fatal(err)
 	}
 	le, err := l.Acquire(t.Context(), heldKey, LeaseRequest{})

@@ -21,22 +21,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"raglab/cache"
+	"raglab/internal/childtest"
 )
 
-// childEnv makes this test binary apply a graph as another process would: the
-// cache's folder, what to do, and a number.
-const childEnv = "RAGLAB_ENGINE_TEST_CHILD"
-
-func TestMain(m *testing.M) {
-	if args := os.Getenv(childEnv); args != "" {
-		if err := child(strings.Split(args, "\n")); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { childtest.Main(m, child) }
 
 // child applies the crash graph. "kill" dies without warning at the nth step of
 // writing; "race" waits for a line on its input before it begins; "hold" stays
@@ -132,31 +120,6 @@ func applyGraph(store *cache.Local, g *Graph, events func(Event)) (*Outcomes, er
 	return newExecutor(store, events).Apply(context.Background(), p)
 }
 
-type process struct {
-	*exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-}
-
-func startChild(t *testing.T, dir, what string, n int) process {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s\n%s\n%d", childEnv, dir, what, n))
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return process{cmd, in, bufio.NewReader(out)}
-}
-
 // counted is how often each stage ran, in all processes.
 func counted(t *testing.T, dir string) map[string]int {
 	t.Helper()
@@ -175,12 +138,12 @@ func counted(t *testing.T, dir string) map[string]int {
 func TestApply_processesShareWork(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	var all []process
+	var all []*childtest.Child
 	for range 3 {
-		all = append(all, startChild(t, dir, "race", 0))
+		all = append(all, childtest.Start(t, dir, "race", "0"))
 	}
 	for _, p := range all {
-		if _, err := io.WriteString(p.in, "go\n"); err != nil {
+		if _, err := io.WriteString(p.In, "go\n"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -220,7 +183,7 @@ var done bool // a child came to its end before it was to be killed
 
 func applyAfterKill(t *testing.T, n int) {
 	dir := t.TempDir()
-	p := startChild(t, dir, "kill", n)
+	p := childtest.Start(t, dir, "kill", strconv.Itoa(n))
 	err := p.Wait()
 	var exit *exec.ExitError
 	if done = err == nil; !done && (!errors.As(err, &exit) || exit.ExitCode() != -1) {
@@ -277,8 +240,8 @@ func (l *lab) outputsOf(p *Plan) map[string]string {
 func TestApply_deadHolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := startChild(t, dir, "hold", 0)
-	if line, err := p.out.ReadString('\n'); err != nil || line != "held\n" {
+	p := childtest.Start(t, dir, "hold", "0")
+	if line, err := p.Out.ReadString('\n'); err != nil || line != "held\n" {
 		t.Fatalf("the child said %q, %v", line, err)
 	}
 	l := labIn(t, dir)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -20,21 +19,10 @@ import (
 
 	"raglab/cache"
 	"raglab/cache/shared"
+	"raglab/internal/childtest"
 )
 
-// childEnv makes this test binary write to a store as another machine would; see child.
-const childEnv = "RAGLAB_FOLDER_TEST_CHILD"
-
-func TestMain(m *testing.M) {
-	if args := os.Getenv(childEnv); args != "" {
-		if err := child(strings.Split(args, "\n")); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { childtest.Main(m, child) }
 
 func keyOf(n int) cache.Key { return cache.Key(cache.DigestOf(fmt.Appendf(nil, "key %d", n))) }
 
@@ -92,10 +80,7 @@ func commit(ctx context.Context, s cache.Store, content []byte) (cache.Blob, err
 }
 
 func childCommand(ctx context.Context, dir, name string, keys int) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"="+strings.Join([]string{dir, name, strconv.Itoa(keys)}, "\n"))
-	cmd.Stderr = os.Stderr
-	return cmd
+	return childtest.Command(ctx, dir, name, strconv.Itoa(keys))
 }
 
 // wantWhole reads everything as a reader would: nothing is damaged, no record lacks an output.
