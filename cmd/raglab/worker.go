@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"raglab/engine"
 	"raglab/engine/fleet"
 	"raglab/engine/workspace"
@@ -33,6 +35,7 @@ on raglab's own server, for workers of this machine.
   -grace TIME          at the end, wait that long for stages that run (default 2m)
   -idle TIME           end when there was nothing to do for that long (default: never)
   -name NAME           how status and logs call it (default HOST:PID)
+  -quiet               no line for each stage made, only for what went wrong
   -cache DIR           use this cache folder (or RAGLAB_CACHE)
   -store URL           use this shared store (or RAGLAB_STORE), opened with
   -store-mode MODE       write (or RAGLAB_STORE_MODE)
@@ -54,6 +57,7 @@ type workerArgs struct {
 	ahead       int
 	grace, idle time.Duration
 	name        string
+	quiet       bool
 }
 
 func runWorker(ctx context.Context, t terminal, argv []string) int {
@@ -66,6 +70,7 @@ func runWorker(ctx context.Context, t terminal, argv []string) int {
 	set.DurationVar(&a.grace, "grace", a.grace, "")
 	set.DurationVar(&a.idle, "idle", 0, "")
 	set.StringVar(&a.name, "name", "", "")
+	set.BoolVar(&a.quiet, "quiet", false, "")
 	rest, err := parseFlags(t, set, workerHelp, argv)
 	if err != nil {
 		return exitOfFlags(err)
@@ -77,6 +82,9 @@ func runWorker(ctx context.Context, t terminal, argv []string) int {
 		return t.fail("worker", fmt.Errorf("-ahead is 0 or more, not %d", a.ahead))
 	}
 	a.store.Strict = true // a result that only this machine can read is none to the others
+	if t.log.GetLevel() > hclog.Warn {
+		t.log.SetLevel(hclog.Warn) // nobody watches what it does, so that its log must say
+	}
 	w, err := a.workspace(t, "raglab worker", false)
 	if err != nil {
 		return t.fail("worker", err)
@@ -138,11 +146,32 @@ func (a *workerArgs) serve(ctx context.Context, t terminal, w *workspace.Workspa
 	fmt.Fprintf(t.err, "worker %s serves %s\n", a.name, joined(a.classes))
 	err = w.Serve(work, workspace.ServeOptions{
 		Queue: q, Name: a.name, Capacity: has, Classes: a.classes, Ahead: a.ahead, Grace: a.grace, Idle: a.idle, Drain: ctx.Done(),
+		Ended: a.ended(t),
 	})
 	if errors.Is(err, errInterrupted) {
 		err = nil // as told
 	}
 	return err
+}
+
+// ended says how stages ended, a line each.
+func (a *workerArgs) ended(t terminal) func(fleet.End) {
+	return func(e fleet.End) {
+		var text string
+		switch {
+		case e.Failure != nil:
+			text = "failed: " + e.Failure.Text
+		case e.Returned != "":
+			text = "given back: " + e.Returned
+		case e.Result == nil || a.quiet:
+			return
+		case e.Result.Completion == engine.Executed:
+			text = "done in " + rounded(e.Result.Wall.Seconds())
+		default:
+			text = "found in the store"
+		}
+		fmt.Fprintf(t.err, "%s: %s\n", e.Claim.Address, text) // one write: lines stay whole
+	}
 }
 
 // queue opens the queue, and waits for a server that does not answer: a worker that is

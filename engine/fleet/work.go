@@ -10,8 +10,21 @@ import (
 	"raglab/engine"
 )
 
-// ending tells the queue what came of a claim; nil for one that is lost.
-type ending func(context.Context) error
+// End is how a claim ended. One of Result, Failure and Returned is set, or none for one
+// whose inputs are lost.
+type End struct {
+	Claim   *Claim
+	Result  *Result
+	Failure *Failure
+	// Returned is why it was given back, if that is worth a word.
+	Returned string
+}
+
+// ending is an end that the queue is still to be told of; without tell, the claim is lost.
+type ending struct {
+	End
+	tell func(context.Context) error
+}
 
 // handle makes a claimed stage, or gives it back.
 func (s *shift) handle(c *Claim, h *hand, weighed func()) {
@@ -24,7 +37,7 @@ func (s *shift) handle(c *Claim, h *hand, weighed func()) {
 	t := newTeller(s, c)
 	end := s.begin(ctx, mine, t)
 	t.end()
-	if end != nil {
+	if end.tell != nil {
 		s.conclude(ctx, c, end)
 	}
 }
@@ -39,7 +52,10 @@ func (s *shift) conclude(ctx context.Context, c *Claim, end ending) {
 	})()
 	var failing retry
 	for {
-		err := end(telling)
+		err := end.tell(telling)
+		if err == nil && s.Ended != nil {
+			s.Ended(end.End)
+		}
 		if err == nil || errors.Is(err, ErrClaimLost) || errors.Is(context.Cause(ctx), ErrClaimLost) {
 			return
 		}
@@ -129,7 +145,7 @@ func either(ctx, other context.Context) (context.Context, func()) {
 func (s *shift) unbegun(ctx, starting context.Context, c *Claim, why string) ending {
 	switch {
 	case errors.Is(context.Cause(ctx), ErrClaimLost):
-		return nil
+		return ending{}
 	case starting.Err() != nil:
 		return s.stopped(c)
 	}
@@ -142,7 +158,7 @@ func (s *shift) stopped(c *Claim) ending {
 }
 
 func (s *shift) giveBack(c *Claim, why string, after time.Duration) ending {
-	return func(ctx context.Context) error { return s.Queue.Return(ctx, c, why, after) }
+	return ending{End{Claim: c, Returned: why}, func(ctx context.Context) error { return s.Queue.Return(ctx, c, why, after) }}
 }
 
 // prefetch brings a stage's inputs here. What does not come is looked for again when it
@@ -183,7 +199,7 @@ func (s *shift) run(ctx context.Context, mine *held, stage *engine.Stage, t *tel
 	leases.release()
 	switch {
 	case errors.Is(context.Cause(ctx), ErrClaimLost):
-		return nil
+		return ending{}
 	case err == nil && d.Locked != nil && c.Again:
 		return s.yield(ctx, mine)
 	case err == nil && d.Locked != nil:
@@ -198,13 +214,13 @@ func (s *shift) run(ctx context.Context, mine *held, stage *engine.Stage, t *tel
 	if err != nil {
 		f := failureOf(err)
 		f.PaidUSD, f.After = d.PaidUSD, s.Local.Pause(c.Attempt+1)
-		return func(ctx context.Context) error { return s.Queue.Fail(ctx, c, f) }
+		return ending{End{Claim: c, Failure: &f}, func(ctx context.Context) error { return s.Queue.Fail(ctx, c, f) }}
 	}
 	for _, text := range d.Warnings {
 		t.tell(Notice{Type: engine.EventWarning, Key: d.Key, Message: text})
 	}
 	r := Result{Made: d.Made, Completion: d.Completion, Wall: d.Wall, CPU: d.CPU, PaidUSD: d.PaidUSD, Unkept: d.Unkept}
-	return func(ctx context.Context) error { return s.Queue.Finish(ctx, c, r) }
+	return ending{End{Claim: c, Result: &r}, func(ctx context.Context) error { return s.Queue.Finish(ctx, c, r) }}
 }
 
 // yieldFor is how long a second claim of a stage that runs on this machine already is
@@ -214,14 +230,14 @@ const yieldFor = 10 * time.Second
 // yield ends a second claim of a stage whose first is this machine's own. It keeps the
 // worker from nothing meanwhile.
 func (s *shift) yield(ctx context.Context, c *held) ending {
-	return func(telling context.Context) error {
+	return ending{End{Claim: c.Claim}, func(telling context.Context) error {
 		ctx, stop := either(ctx, s.claiming)
 		defer stop()
 		c.hand.add(-1)
 		pause(ctx, yieldFor)
 		c.hand.add(1)
 		return s.Queue.Return(telling, c.Claim, "", 0)
-	}
+	}}
 }
 
 // share sees to it that all machines can read a result: one that was found may be on
@@ -278,7 +294,7 @@ func (s *shift) lose(c *Claim, lost []*engine.LostInputError) ending {
 			Text: fmt.Sprintf("input %s (%s) is lost and will be made again: %v", l.Input, l.From.Address, l.Err),
 		})
 	}
-	return func(ctx context.Context) error {
+	return ending{End{Claim: c}, func(ctx context.Context) error {
 		for _, l := range lost {
 			// A record whose table is gone is looked at, and replaced, under its lease.
 			if l.From.Residence != nil {
@@ -289,5 +305,5 @@ func (s *shift) lose(c *Claim, lost []*engine.LostInputError) ending {
 			}
 		}
 		return s.Queue.Lose(ctx, c, losses)
-	}
+	}}
 }

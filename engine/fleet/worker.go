@@ -49,6 +49,9 @@ type Worker struct {
 	// Grace bounds how long stages may go on once the worker drains; 0 means as long as
 	// they take.
 	Grace time.Duration
+	// Ended, when set, is told how each claim ended, by several goroutines at a time, once
+	// the queue knows.
+	Ended func(End)
 	// Log is for developers; required.
 	Log hclog.Logger
 }
@@ -332,6 +335,5 @@ func (s *shift) refuse(c *Claim, why string) ending {
 	after := time.Second << min(s.refused[r], 5)
 	s.refused[r]++
 	s.mu.Unlock()
-	s.Log.Info("leave a stage to others", "stage", c.Address, "why", why)
 	return s.giveBack(c, fmt.Sprintf("worker %s leaves it to others: %s", s.Name, why), after)
 }

@@ -129,6 +129,8 @@ type ServeOptions struct {
 	// Grace bounds how long stages may go on once Drain is closed.
 	Grace time.Duration
 	Drain <-chan struct{}
+	// Ended is told how each stage ended here, by several goroutines at a time.
+	Ended func(fleet.End)
 	// Idle drains the worker once it had nothing to do for that long; 0 never does.
 	Idle time.Duration
 }
@@ -154,7 +156,7 @@ func (w *Workspace) Serve(ctx context.Context, o ServeOptions) error {
 	worker := &fleet.Worker{
 		Name: o.Name, Queue: queue, Source: bundles{w}, Classes: o.Classes, Ahead: o.Ahead, Lease: o.Queue, Grace: o.Grace,
 		Local: engine.Local{Store: w.store(), Capacity: o.Capacity, Now: time.Now, Log: w.Log, Provenance: by},
-		Push:  w.pusher(), Fetch: w.fetcher(), Log: w.Log,
+		Push:  w.pusher(), Fetch: w.fetcher(), Ended: o.Ended, Log: w.Log,
 	}
 	return worker.Run(ctx, drain)
 }

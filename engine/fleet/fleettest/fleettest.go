@@ -58,7 +58,8 @@ type member struct {
 	drain chan struct{}
 	kill  context.CancelCauseFunc
 	lost  func()
-	dark  atomic.Bool // without power
+	dark  atomic.Bool   // without power
+	gone  chan struct{} // closed once nothing of it runs
 
 	mu   sync.Mutex
 	made []string // addresses of what it has claimed
@@ -103,7 +104,7 @@ func (c *Crew) Names() []string {
 func (c *Crew) Start() string {
 	c.mu.Lock()
 	c.last++
-	m := &member{name: fmt.Sprintf("w%d", c.last), drain: make(chan struct{})}
+	m := &member{name: fmt.Sprintf("w%d", c.last), drain: make(chan struct{}), gone: make(chan struct{})}
 	c.workers[m.name] = m
 	c.mu.Unlock()
 	var q fleet.Queue
@@ -112,6 +113,7 @@ func (c *Crew) Start() string {
 	var ctx context.Context
 	ctx, m.kill = context.WithCancelCause(context.Background())
 	c.running.Go(func() {
+		defer close(m.gone)
 		if err := w.Run(ctx, m.drain); err != nil && !errors.Is(err, errPower) {
 			c.t.Errorf("worker %s: %v", m.name, err)
 		}
@@ -153,12 +155,15 @@ func (c *Crew) Drain(name string) {
 	}
 }
 
-// Kill ends a worker as if its machine had lost power.
+// Kill ends a worker as if its machine had lost power: nothing it does gets through any
+// more, and the queue learns of it once it claims nothing either, as a dead one. It waits
+// for the worker's stages, and so must not be called by one.
 func (c *Crew) Kill(name string) {
 	if m := c.remove(name); m != nil {
 		m.dark.Store(true)
-		m.lost()
 		m.kill(errPower)
+		<-m.gone
+		m.lost()
 	}
 }
 
