@@ -12,7 +12,7 @@ import (
 	"os"
 	"time"
 
-	"raglab/internal/spool"
+	"raglab/cache/internal/spool"
 )
 
 // placeAttempts bounds how often a name found taken by something damaged is cleared and tried

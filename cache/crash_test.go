@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"raglab/cache/internal/spool"
 	"raglab/internal/childtest"
-	"raglab/internal/spool"
 )
 
 var (

@@ -12,7 +12,7 @@ import (
 	"os"
 
 	"raglab/cache"
-	"raglab/internal/spool"
+	"raglab/cache/internal/spool"
 )
 
 const (

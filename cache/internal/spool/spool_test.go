@@ -8,7 +8,7 @@ import (
 	"io"
 	"testing"
 
-	"raglab/internal/spool"
+	"raglab/cache/internal/spool"
 )
 
 // Content is short up to the limit, and beyond it is where overflow says, whole.
