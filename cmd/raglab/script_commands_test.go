@@ -61,6 +61,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"reranker":     cmdReranker,
 		"service":      cmdService,
 
+		"bucket":        cmdBucket,
 		"corrupt-store": cmdCorruptStore,
 		"objects":       cmdObjects,
 	}

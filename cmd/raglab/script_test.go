@@ -30,11 +30,14 @@ func TestMain(m *testing.M) {
 	testscript.Main(withPostgres{m}, map[string]func(){"raglab": main, withAddedKind: mainWithAddedKind})
 }
 
-// withPostgres stops the server that scripts share when the tests are done.
+// withPostgres stops the servers that scripts share when the tests are done.
 type withPostgres struct{ m *testing.M }
 
 // Run runs the tests.
-func (w withPostgres) Run() int { return pgtest.Main(w.m) }
+func (w withPostgres) Run() int {
+	defer stopClouds()
+	return pgtest.Main(w.m)
+}
 
 // TestScript runs what a user can type. Every script has a folder, a home and a
 // cache of its own, no program but raglab to start and no network to reach.
@@ -123,11 +126,14 @@ func environ(work string) []string {
 }
 
 // scriptCondition knows [root] and [postgres]: whether the programs of a Postgres
-// can be had, which continuous integration insists on.
+// can be had, which continuous integration insists on. [s3], [gs] and [azblob] are
+// whether a server of the provider's protocol can.
 func scriptCondition(name string) (bool, error) {
 	switch name {
 	case "root":
 		return os.Geteuid() == 0, nil
+	case "s3", "gs", "azblob":
+		return cloudCondition(name)
 	case "onnx":
 		return onnxCondition()
 	case "postgres":

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
@@ -27,26 +28,52 @@ type Judge func(err error) error
 // ErrPassing is a Judge's word on an error that may pass.
 var ErrPassing = errors.New("it may pass")
 
+// Provider is what a driver knows of its provider and of the provider's client.
+type Provider struct {
+	// Judge must be set.
+	Judge Judge
+	// Say is an error of the provider in a line; "" leaves the error its own text. Nil has none.
+	Say func(err error) string
+	// Context adds to the context of every request what the client reads there; nil adds nothing.
+	Context func(ctx context.Context) context.Context
+	// BeforeWrite sets what the client knows of an upload and gocloud.dev does not, as
+	// blob.WriterOptions has it; nil sets nothing.
+	BeforeWrite func(as func(any) bool) error
+}
+
 // bucket is a blob.Bucket, or the part of one below a prefix.
 type bucket struct {
-	b     *blob.Bucket
-	judge Judge
+	b *blob.Bucket
+	p Provider
 }
 
 // New is the bucket b, which it closes. A URL's path is the prefix of all names.
-func New(b *blob.Bucket, u *url.URL, judge Judge) shared.Bucket {
+func New(b *blob.Bucket, u *url.URL, p Provider) shared.Bucket {
 	if prefix := strings.Trim(u.Path, "/"); prefix != "" {
 		b = blob.PrefixedBucket(b, prefix+"/")
 	}
-	return &bucket{b, judge}
+	if p.Say == nil {
+		p.Say = func(error) string { return "" }
+	}
+	if p.Context == nil {
+		p.Context = func(ctx context.Context) context.Context { return ctx }
+	}
+	return &bucket{b, p}
 }
+
+// dated is an object's time. Some providers give fractions of a second in one answer and none in
+// another, and a time that differs is taken for another object.
+func dated(t time.Time) time.Time { return t.Truncate(time.Second) }
 
 // explain brings an error into the words of a store.
 func (b *bucket) explain(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	if word := b.judge(err); word != nil {
+	if text := b.p.Say(err); text != "" {
+		err = &said{text, err}
+	}
+	if word := b.p.Judge(err); word != nil {
 		if errors.Is(word, ErrPassing) {
 			return err
 		}
@@ -62,6 +89,15 @@ func (b *bucket) explain(err error) error {
 	}
 	return err
 }
+
+// said is an error with another text.
+type said struct {
+	text string
+	error
+}
+
+func (s *said) Error() string { return s.text }
+func (s *said) Unwrap() error { return s.error }
 
 // ByStatus judges by an HTTP status; 0 is none.
 func ByStatus(status int) error {
@@ -93,14 +129,14 @@ const (
 
 // writerOptions never ask for an MD5 to be checked: a provider would answer one that differs as it
 // answers for an object that is there already.
-func writerOptions(size int64, create bool) *blob.WriterOptions {
+func (b *bucket) writerOptions(size int64, create bool) *blob.WriterOptions {
 	part := max(partBytes, (size+maxParts-1)/maxParts)
 	if size < leastPart {
 		part = leastPart
 	}
 	return &blob.WriterOptions{
 		IfNotExist: create, BufferSize: int(part), MaxConcurrency: partsAtOnce,
-		ContentType: "application/octet-stream", DisableContentTypeDetection: true,
+		ContentType: "application/octet-stream", DisableContentTypeDetection: true, BeforeWrite: b.p.BeforeWrite,
 	}
 }
 
@@ -117,9 +153,9 @@ func (b *bucket) Replace(ctx context.Context, name string, size int64, src io.Re
 // write cancels the upload before it closes the writer whenever something is wrong: closing one that
 // is not cancelled commits whatever came so far.
 func (b *bucket) write(ctx context.Context, name string, size int64, src io.Reader, create bool) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(b.p.Context(ctx))
 	defer cancel(nil)
-	w, err := b.b.NewWriter(ctx, name, writerOptions(size, create))
+	w, err := b.b.NewWriter(ctx, name, b.writerOptions(size, create))
 	if err != nil {
 		return b.explain(err)
 	}
@@ -159,11 +195,11 @@ func (s *source) Read(p []byte) (int, error) {
 
 // Open implements [shared.Bucket].
 func (b *bucket) Open(ctx context.Context, name string, offset int64) (io.ReadCloser, shared.Object, error) {
-	r, err := b.b.NewRangeReader(ctx, name, offset, -1, nil)
+	r, err := b.b.NewRangeReader(b.p.Context(ctx), name, offset, -1, nil)
 	if err != nil {
 		return nil, shared.Object{}, b.explain(err)
 	}
-	return &reader{r, b}, shared.Object{Name: name, Size: r.Size(), Modified: r.ModTime()}, nil
+	return &reader{r, b}, shared.Object{Name: name, Size: r.Size(), Modified: dated(r.ModTime())}, nil
 }
 
 // reader brings the errors of a download into a store's words.
@@ -182,16 +218,16 @@ func (r *reader) Read(p []byte) (int, error) {
 
 // Stat implements [shared.Bucket].
 func (b *bucket) Stat(ctx context.Context, name string) (shared.Object, error) {
-	a, err := b.b.Attributes(ctx, name)
+	a, err := b.b.Attributes(b.p.Context(ctx), name)
 	if err != nil {
 		return shared.Object{}, b.explain(err)
 	}
-	return shared.Object{Name: name, Size: a.Size, Modified: a.ModTime}, nil
+	return shared.Object{Name: name, Size: a.Size, Modified: dated(a.ModTime)}, nil
 }
 
 // Delete implements [shared.Bucket].
 func (b *bucket) Delete(ctx context.Context, name string) error {
-	if err := b.explain(b.b.Delete(ctx, name)); !errors.Is(err, fs.ErrNotExist) {
+	if err := b.explain(b.b.Delete(b.p.Context(ctx), name)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -202,7 +238,7 @@ func (b *bucket) List(ctx context.Context, prefix string) iter.Seq2[shared.Objec
 	return func(yield func(shared.Object, error) bool) {
 		it := b.b.List(&blob.ListOptions{Prefix: prefix})
 		for {
-			o, err := it.Next(ctx)
+			o, err := it.Next(b.p.Context(ctx))
 			if errors.Is(err, io.EOF) {
 				return
 			}
@@ -210,7 +246,7 @@ func (b *bucket) List(ctx context.Context, prefix string) iter.Seq2[shared.Objec
 				yield(shared.Object{}, b.explain(err))
 				return
 			}
-			if !o.IsDir && !yield(shared.Object{Name: o.Key, Size: o.Size, Modified: o.ModTime}, nil) {
+			if !o.IsDir && !yield(shared.Object{Name: o.Key, Size: o.Size, Modified: dated(o.ModTime)}, nil) {
 				return
 			}
 		}

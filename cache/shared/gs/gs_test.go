@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -22,19 +21,17 @@ type fake struct {
 	bodies   map[string]string
 }
 
-var server = &fake{requests: map[string]*http.Request{}, bodies: map[string]string{}}
+func newFake(t *testing.T) (f *fake, url string) {
+	t.Helper()
+	f = &fake{requests: map[string]*http.Request{}, bodies: map[string]string{}}
+	at := httptest.NewServer(f)
+	t.Cleanup(at.Close)
+	return f, at.URL
+}
 
 // answers are statuses by the name of a bucket.
 var answers = map[string]int{
 	"exists": http.StatusPreconditionFailed, "no-access": http.StatusForbidden, "unknown": http.StatusUnauthorized, "none": http.StatusNotFound,
-}
-
-func TestMain(m *testing.M) {
-	s := httptest.NewServer(server)
-	os.Setenv("STORAGE_EMULATOR_HOST", strings.TrimPrefix(s.URL, "http://"))
-	code := m.Run()
-	s.Close()
-	os.Exit(code)
 }
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -63,9 +60,9 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "content")
 }
 
-func openBucket(t *testing.T, bucket string) shared.Bucket {
+func openBucket(t *testing.T, server, bucket string) shared.Bucket {
 	t.Helper()
-	b, err := shared.OpenBucket(t.Context(), []shared.Driver{Driver()}, "gs://"+bucket+"/team")
+	b, err := shared.OpenBucket(t.Context(), []shared.Driver{driverAt(server)}, "gs://"+bucket+"/team")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +73,8 @@ func openBucket(t *testing.T, bucket string) shared.Bucket {
 // TestGS_request looks at what is asked: on the condition that there is no generation of it yet.
 func TestGS_request(t *testing.T) {
 	t.Parallel()
-	if err := openBucket(t, "good").Create(t.Context(), "ac/00/key", 4, strings.NewReader("text")); err != nil {
+	server, url := newFake(t)
+	if err := openBucket(t, url, "good").Create(t.Context(), "ac/00/key", 4, strings.NewReader("text")); err != nil {
 		t.Fatal(err)
 	}
 	server.mu.Lock()
@@ -90,19 +88,20 @@ func TestGS_request(t *testing.T) {
 // TestGS_answers: above all, "no access" is not "not there".
 func TestGS_answers(t *testing.T) {
 	t.Parallel()
+	_, url := newFake(t)
 	for bucket, want := range map[string]error{
 		"exists": fs.ErrExist, "no-access": shared.ErrPermanent, "unknown": shared.ErrPermanent,
 	} {
-		err := openBucket(t, bucket).Create(t.Context(), "ac/00/key", 4, strings.NewReader("text"))
+		err := openBucket(t, url, bucket).Create(t.Context(), "ac/00/key", 4, strings.NewReader("text"))
 		if !errors.Is(err, want) || errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("Create in %s: %v, want %v", bucket, err, want)
 		}
 	}
 	for bucket, want := range map[string]error{"no-access": shared.ErrPermanent, "none": fs.ErrNotExist} {
-		if _, err := openBucket(t, bucket).Stat(t.Context(), "ac/00/key"); !errors.Is(err, want) {
+		if _, err := openBucket(t, url, bucket).Stat(t.Context(), "ac/00/key"); !errors.Is(err, want) {
 			t.Errorf("Stat in %s: %v, want %v", bucket, err, want)
 		}
-		if _, _, err := openBucket(t, bucket).Open(t.Context(), "ac/00/key", 0); !errors.Is(err, want) {
+		if _, _, err := openBucket(t, url, bucket).Open(t.Context(), "ac/00/key", 0); !errors.Is(err, want) {
 			t.Errorf("Open in %s: %v, want %v", bucket, err, want)
 		}
 	}

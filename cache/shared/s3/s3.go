@@ -50,7 +50,7 @@ func open(ctx context.Context, u *url.URL) (shared.Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cloud.New(b, u, judge), nil
+	return cloud.New(b, u, cloud.Provider{Judge: judge}), nil
 }
 
 // newClient is not s3blob's own: the SDK's writes to standard error, and checks sums of downloads that

@@ -2,86 +2,50 @@ package s3
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
 
+	"raglab/cache/shared"
+	"raglab/cache/shared/cloud/cloudtest"
 	"raglab/cache/shared/s3/s3test"
 )
 
-const (
-	accessKey = s3test.AccessKey
-	secretKey = s3test.SecretKey
-)
-
-// server is the S3 server of the tests; skip says why it did not start.
-var (
-	server = &s3test.Server{}
-	skip   string
-)
+// real is versitygw.
+var real = &s3test.Server{}
 
 func TestMain(m *testing.M) {
 	for _, v := range s3test.Environ() {
 		name, value, _ := strings.Cut(v, "=")
 		os.Setenv(name, value)
 	}
-	log.SetOutput(io.Discard) // what the SDK and the proxy have to say
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	defer cancel(nil)
-	started, err := s3test.Start(ctx)
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			fmt.Fprintln(os.Stderr, "the S3 server of the tests:", err)
-			return 1
+	os.Exit(cloudtest.Main(m, func(ctx context.Context) (func(), error) {
+		started, err := s3test.Start(ctx)
+		if err != nil {
+			return nil, err
 		}
-		skip = "the S3 server of the tests did not start: " + err.Error()
-		return m.Run()
-	}
-	server = started
-	defer server.Stop()
-	return m.Run()
+		real = started
+		return started.Stop, nil
+	}))
 }
 
-// newURL is the URL of an empty bucket, as a user writes it.
-func newURL(t testing.TB, endpoint string) string {
+func newStore(t testing.TB, server string) string {
 	t.Helper()
-	if skip != "" {
-		t.Skip(skip)
-	}
-	name, err := server.Bucket()
+	name, err := real.Bucket()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s3test.StoreURL(name, endpoint)
+	return s3test.StoreURL(name, server)
 }
 
-// proxy stands before the server and makes its answers worse.
-type proxy struct {
-	*s3test.Proxy
-	URL string
+func TestS3_server(t *testing.T) {
+	t.Parallel()
+	cloudtest.Run(t, cloudtest.Provider{
+		Driver: func(string) shared.Driver { return Driver() }, Server: func() string { return real.URL }, NewStore: newStore,
+		NoBucket:     func(server string) string { return s3test.StoreURL("no-such-bucket", server) },
+		Secrets:      []string{s3test.AccessKey, s3test.SecretKey},
+		Uploads:      func(r *http.Request) bool { return r.URL.Query().Has("partNumber") },
+		LosesAnswers: true,
+	})
 }
-
-func newProxy(t testing.TB) *proxy {
-	t.Helper()
-	if skip != "" {
-		t.Skip(skip)
-	}
-	p, err := s3test.NewProxy(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := httptest.NewServer(p)
-	t.Cleanup(at.Close)
-	return &proxy{p, at.URL}
-}
-
-var _ http.Handler = (*proxy)(nil)

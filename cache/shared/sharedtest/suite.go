@@ -35,6 +35,8 @@ func RunBucket(t *testing.T, open func(t *testing.T) shared.Bucket, again func(t
 		{"a short source makes nothing", shortSource},
 		{"a cancelled write makes nothing", cancelledWrite},
 		{"list", list},
+		{"long list", longList},
+		{"names", names},
 		{"delete", remove},
 		{"times", times},
 	}
@@ -88,6 +90,9 @@ func wantNone(t *testing.T, b shared.Bucket, name string) {
 	if _, _, err := b.Open(t.Context(), name, 0); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Open %s: %v, want fs.ErrNotExist", name, err)
 	}
+	for o, err := range b.List(t.Context(), name) {
+		t.Errorf("listed: %+v, %v", o, err)
+	}
 }
 
 func roundTrip(t *testing.T, b shared.Bucket) {
@@ -135,12 +140,15 @@ func createOnce(t *testing.T, b shared.Bucket) {
 }
 
 func replace(t *testing.T, b shared.Bucket) {
-	for _, text := range []string{"first", "the second", ""} {
-		if err := b.Replace(t.Context(), "sessions/x", int64(len(text)), strings.NewReader(text)); err != nil {
+	for _, content := range [][]byte{[]byte("first"), Bytes(17 << 20), []byte("the third"), {}} {
+		if err := b.Replace(t.Context(), "sessions/x", int64(len(content)), bytes.NewReader(content)); err != nil {
 			t.Fatal(err)
 		}
-		if got := read(t, b, "sessions/x", 0); string(got) != text {
-			t.Errorf("read %q, want %q", got, text)
+		if got := read(t, b, "sessions/x", 0); !bytes.Equal(got, content) {
+			t.Errorf("read %d bytes that are not the %d written", len(got), len(content))
+		}
+		if o, err := b.Stat(t.Context(), "sessions/x"); err != nil || o.Size != int64(len(content)) {
+			t.Errorf("Stat: %+v, %v", o, err)
 		}
 	}
 }
@@ -212,6 +220,67 @@ func list(t *testing.T, b shared.Bucket) {
 	}
 	for range b.List(t.Context(), "") {
 		break // an early end is fine
+	}
+}
+
+// longList is longer than a page of any provider's.
+func longList(t *testing.T, b shared.Bucket) {
+	const others, n, writers = 3, 1100, 8
+	for i := range others {
+		create(t, b, fmt.Sprintf("cas/00/%d", i), nil)
+	}
+	var all sync.WaitGroup
+	for w := range writers {
+		all.Go(func() {
+			for i := w; i < n; i += writers {
+				if err := b.Create(t.Context(), fmt.Sprintf("ac/00/%04d", i), 1, strings.NewReader("x")); err != nil {
+					t.Errorf("Create: %v", err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	found := map[string]int{}
+	for o, err := range b.List(t.Context(), "ac/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[o.Name]++
+	}
+	for i := range n {
+		if name := fmt.Sprintf("ac/00/%04d", i); found[name] != 1 {
+			t.Fatalf("%s is listed %d times", name, found[name])
+		}
+	}
+	if len(found) != n {
+		t.Errorf("%d names are listed, want %d", len(found), n)
+	}
+}
+
+// names has all the characters that the names of a store have.
+func names(t *testing.T, b shared.Bucket) {
+	for _, name := range []string{"VERSION", "uses/2026-01-02/3w5e11264sgsf", "pins/a%2fb_c.d-e", "pins/100%"} {
+		create(t, b, name, []byte(name))
+		if got := read(t, b, name, 0); string(got) != name {
+			t.Errorf("%s holds %q", name, got)
+		}
+		if o, err := b.Stat(t.Context(), name); err != nil || o.Name != name || o.Size != int64(len(name)) {
+			t.Errorf("Stat %s: %+v, %v", name, o, err)
+		}
+		n := 0
+		for o, err := range b.List(t.Context(), name) {
+			if err != nil || o.Name != name {
+				t.Errorf("List %s: %+v, %v", name, o, err)
+			}
+			n++
+		}
+		if n != 1 {
+			t.Errorf("%s is listed %d times", name, n)
+		}
+		if err := b.Delete(t.Context(), name); err != nil {
+			t.Errorf("Delete %s: %v", name, err)
+		}
+		wantNone(t, b, name)
 	}
 }
 

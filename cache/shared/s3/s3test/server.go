@@ -1,21 +1,17 @@
-// Package s3test runs an S3 server for tests, and a proxy before it that makes its
-// answers worse.
+// Package s3test runs an S3 server for tests.
 package s3test
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"sync/atomic"
-	"time"
+
+	"raglab/cache/shared/cloud/cloudtest"
 )
 
 // The credentials of the server, as a user's environment would hold them.
@@ -39,80 +35,38 @@ type Server struct {
 	URL string
 	Dir string // a folder for each bucket
 
+	*cloudtest.Process
 	buckets atomic.Int64
-	cmd     *exec.Cmd
 }
 
 // Start builds the server, which takes minutes the first time, and runs it on a loopback
 // port until ctx ends or Stop.
 func Start(ctx context.Context) (*Server, error) {
-	_, source, _, ok := runtime.Caller(0)
-	if !ok {
-		return nil, errors.New("find the server's module: the program does not know its source")
-	}
-	build := exec.CommandContext(ctx, "go", "tool", "-n", "versitygw")
-	build.Dir = filepath.Join(filepath.Dir(source), "testdata", "versitygw")
-	out, err := build.CombinedOutput()
-	if err != nil {
-		return nil, fmt.Errorf("build: %w: %s", err, out)
-	}
-	lines := strings.Fields(string(out))
-	address, err := freeAddress()
+	program, err := cloudtest.Tool(ctx, "versitygw")
 	if err != nil {
 		return nil, err
 	}
+	port, err := cloudtest.FreePort()
+	if err != nil {
+		return nil, err
+	}
+	address := "127.0.0.1:" + port
 	s := &Server{URL: "http://" + address}
 	if s.Dir, err = os.MkdirTemp("", "raglab-s3-*"); err != nil {
 		return nil, err
 	}
-	s.cmd = exec.CommandContext(ctx, lines[len(lines)-1], "--port", address, "--quiet", "--health", "/healthz", "posix", s.Dir)
-	s.cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+AccessKey, "ROOT_SECRET_KEY="+SecretKey)
-	if err := s.cmd.Start(); err != nil {
+	cmd := exec.CommandContext(ctx, program, "--port", address, "--quiet", "--health", "/healthz", "posix", s.Dir)
+	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+AccessKey, "ROOT_SECRET_KEY="+SecretKey)
+	if s.Process, err = cloudtest.Start(ctx, cmd, s.URL+"/healthz"); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(s.Dir))
-	}
-	if err := s.await(ctx); err != nil {
-		s.Stop()
-		return nil, err
 	}
 	return s, nil
 }
 
 // Stop ends the server and removes what it holds.
 func (s *Server) Stop() {
-	_ = s.cmd.Process.Kill()
-	_ = s.cmd.Wait()
+	s.Process.Stop()
 	_ = os.RemoveAll(s.Dir)
-}
-
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
-
-// await waits until the server answers.
-func (s *Server) await(ctx context.Context) error {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	var last error
-	for range 600 {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/healthz", nil)
-		if err != nil {
-			return err
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err == nil {
-			if err = response.Body.Close(); err == nil && response.StatusCode == http.StatusOK {
-				return nil
-			}
-			err = fmt.Errorf("it answered %s", response.Status)
-		}
-		last = err
-		<-tick.C
-	}
-	return last
 }
 
 // Bucket makes an empty bucket and returns its name.
