@@ -51,12 +51,15 @@ create table {{.schema}}.fleet_node (
 	failure     jsonb,
 	root        bigint,
 	last_token  bigint,
-	job         bigint
+	job         bigint,
+	open        boolean generated always as (state in ('waiting', 'ready', 'claimed')) stored,
+	queued      timestamptz generated always as (case when state = 'ready' and not slotted and limits <> '{}' then since end) stored
 ) with (fillfactor = 85);
 
-create index fleet_node_open on {{.schema}}.fleet_node (id) where state in ('waiting', 'ready', 'claimed');
-create index fleet_node_queued on {{.schema}}.fleet_node (priority, since, key)
-	where state = 'ready' and not slotted and limits <> '{}';
+-- No index knows state, since or waits: a node that waits, is ready and is claimed is
+-- the same to all of them, and Postgres leaves them alone.
+create index fleet_node_open on {{.schema}}.fleet_node (id) where open;
+create index fleet_node_queued on {{.schema}}.fleet_node (priority, queued, key) where queued is not null;
 create index fleet_node_slotted on {{.schema}}.fleet_node (id) where slotted;
 create index fleet_node_walls on {{.schema}}.fleet_node (kind, ended) where wall is not null;
 
@@ -70,6 +73,8 @@ comment on column {{.schema}}.fleet_node.remade is
 	'Whether it had a result before, which outputs still tells';
 comment on column {{.schema}}.fleet_node.stale is
 	'The need that came out different while the node was claimed';
+comment on column {{.schema}}.fleet_node.queued is
+	'Since when it is ready and lacks its places in limits';
 comment on column {{.schema}}.fleet_node.wall is
 	'Nanoseconds that it ran, when it did';
 
@@ -79,6 +84,18 @@ create table {{.schema}}.fleet_edge (
 	primary key (need, node)
 );
 create index fleet_edge_node on {{.schema}}.fleet_edge (node);
+
+-- Nodes that have ended, and not all that need them know it yet.
+create table {{.schema}}.fleet_spread (
+	node        bigint primary key,
+	root        bigint,
+	last        bigint not null
+);
+
+comment on column {{.schema}}.fleet_spread.root is
+	'Because of which node those that need this one are blocked; null when it is done';
+comment on column {{.schema}}.fleet_spread.last is
+	'Up to which id those that need it know';
 
 create table {{.schema}}.fleet_member (
 	run         bigint not null,

@@ -36,8 +36,10 @@ type Queue interface {
 	Renew(ctx context.Context, c *Claim) error
 
 	// Finish ends a claim with a result: the node is done, and in the same transaction
-	// each node whose last need it was becomes ready. The first of two that finish one
-	// node wins; ErrClaimLost for the other. The notice is apply_complete.
+	// each node whose last need it was becomes ready. Of a node that very many need, those
+	// that the transaction would take long for become ready, or are blocked if it fails,
+	// soon after, whatever becomes of the caller. The first of two that finish one node
+	// wins; ErrClaimLost for the other. The notice is apply_complete.
 	Finish(ctx context.Context, c *Claim, r Result) error
 
 	// Fail ends a claim without a result. A failure that may pass makes the node ready

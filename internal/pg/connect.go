@@ -78,6 +78,9 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
+// pingTimeout is how long a server may take to say that a connection stands.
+const pingTimeout = 10 * time.Second
+
 // DB is a server with raglab's schema. Its methods may be called from several
 // goroutines.
 type DB struct {
@@ -269,6 +272,9 @@ func (db *DB) preparePool(ctx context.Context, c Config) error {
 		// What a client that was killed had begun must not go on for hours.
 		db.config.RuntimeParams["client_connection_check_interval"] = "5s"
 	}
+	if db.server.Pooler.Mode == "" {
+		noticesCut(db.config.RuntimeParams)
+	}
 	config, err := pgxpool.ParseConfig("")
 	if err != nil {
 		return fmt.Errorf("prepare the connections to Postgres: the variables that begin with PG do not fit together")
@@ -276,6 +282,8 @@ func (db *DB) preparePool(ctx context.Context, c Config) error {
 	config.ConnConfig = db.config.Copy()
 	config.MaxConns = c.MaxConns
 	config.MaxConnIdleTime = time.Minute
+	// Of a connection that has rested: a network may have fallen silent meanwhile.
+	config.PingTimeout = pingTimeout
 	config.HealthCheckPeriod = 30 * time.Second
 	config.BeforeConnect = db.follow
 	config.AfterConnect = db.prepareConn

@@ -2,6 +2,7 @@ package pg
 
 import (
 	"net"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -14,6 +15,22 @@ const (
 	keepAliveInterval = 10 * time.Second
 	keepAliveCount    = 3
 )
+
+// noticesCut makes a server notice, as this side does, that the network was cut, where the
+// address says nothing else: left alone it would believe in a client that vanished within a
+// transaction, and in that one's locks, for two hours.
+func noticesCut(settings map[string]string) {
+	for name, value := range map[string]string{
+		"tcp_keepalives_idle":     strconv.Itoa(int(keepAliveIdle.Seconds())),
+		"tcp_keepalives_interval": strconv.Itoa(int(keepAliveInterval.Seconds())),
+		"tcp_keepalives_count":    strconv.Itoa(keepAliveCount),
+		"tcp_user_timeout":        strconv.Itoa(int((keepAliveIdle + keepAliveCount*keepAliveInterval).Milliseconds())),
+	} {
+		if settings[name] == "" {
+			settings[name] = value
+		}
+	}
+}
 
 // connectTimeout bounds one attempt to connect when the DSN says nothing else.
 const connectTimeout = 15 * time.Second

@@ -206,7 +206,7 @@ func classifyCode(e *pgconn.PgError) (kind error, transient bool) {
 		return ErrAuthentication, false
 	case codeNoTable:
 		return ErrNoTable, false
-	case "57P01", "57P02", codeStarting, "57P05":
+	case "57P01", "57P02", codeStarting, "57P05", "25P03":
 		return ErrConnection, true
 	case "40001", "40P01":
 		return ErrConflict, true

@@ -43,13 +43,27 @@ func (db *DB) migrate(ctx context.Context, conn *pgx.Conn) error {
 	if p := db.server.Pooler; p.perTransaction() {
 		return &PoolerError{Pooler: p, What: "making raglab's schema, which takes a lock of a session,"}
 	}
-	if err := db.migrateLocked(ctx, conn, migrations.Files); err != nil {
+	err = db.migrateLocked(ctx, conn, migrations.Files)
+	if errors.Is(err, ErrPermission) && db.server.Migration > 0 {
+		return db.server.older(db.schema, len(want))
+	}
+	if err != nil {
 		return err
 	}
 	pooler := db.server.Pooler
 	db.server, err = readServer(ctx, conn, db.schema)
 	db.server.Pooler = pooler
 	return db.wrap(ctx, "look at Postgres", err)
+}
+
+// older says that the role may not bring the schema of an older raglab up to date.
+func (s Server) older(schema string, want int) error {
+	return &AdminError{
+		Problem: fmt.Sprintf("the schema %s was made by an older raglab (it is at migration %d, this raglab needs %d), and role %s may not change it",
+			schema, s.Migration, want, s.User),
+		Database: s.Database,
+		Hint:     "run raglab worker once as the role that owns it",
+	}
 }
 
 // migrateLocked does it one process at a time. The lock ends with the connection.

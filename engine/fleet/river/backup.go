@@ -19,7 +19,9 @@ func (q *Queue) backUp(ctx context.Context, c *caller) *fleet.Claim {
 	if !q.desk.idle(c) {
 		return nil
 	}
-	claim, err := q.backUpOne(ctx, c.offer)
+	asking, cancel := answered(ctx)
+	defer cancel()
+	claim, err := q.backUpOne(asking, c.offer)
 	if err != nil && ctx.Err() == nil {
 		q.o.Log.Warn("look for a slow stage", "error", q.o.DB.Explain(ctx, "look for a slow stage", err))
 	}

@@ -34,6 +34,9 @@ type held struct {
 	claim *fleet.Claim
 	ended chan struct{} // closed when the claim has ended or is lost
 	lost  chan struct{} // closed when it is lost
+
+	bound   *time.Timer // of a second claim, of which River knows nothing
+	renewed time.Time   // guarded by the queue's mu
 }
 
 func (q *Queue) serve(ctx context.Context, job *river.Job[stage]) {
@@ -61,8 +64,14 @@ func (q *Queue) serve(ctx context.Context, job *river.Job[stage]) {
 }
 
 // overdue ends a claim that took longer than River allows, or that River was stopped
-// under.
+// under. Its holder is told first.
 func (q *Queue) overdue(ctx context.Context, c *fleet.Claim) {
+	h := q.forget(c.Token)
+	if h == nil {
+		return
+	}
+	close(h.lost)
+	defer close(h.ended)
 	ctx = context.WithoutCancel(ctx)
 	if q.life.Err() == nil && !q.closing.Load() {
 		f := fleet.Failure{
@@ -71,9 +80,9 @@ func (q *Queue) overdue(ctx context.Context, c *fleet.Claim) {
 		}
 		if err := q.Fail(ctx, c, f); err != nil && !errors.Is(err, fleet.ErrClaimLost) {
 			q.o.Log.Error("end a claim", "error", err)
+			q.abandon(c)
 		}
 	}
-	q.lose(c.Token)
 }
 
 // giveBack returns a claim that nobody took.
@@ -81,43 +90,54 @@ func (q *Queue) giveBack(c *fleet.Claim) {
 	if err := q.Return(context.WithoutCancel(q.life), c, "", 0); err != nil && !errors.Is(err, fleet.ErrClaimLost) {
 		q.o.Log.Error("give a stage back", "error", err)
 		q.lose(c.Token)
+		q.abandon(c)
 	}
 }
 
 // hold remembers a claim.
 func (q *Queue) hold(c *fleet.Claim) *held {
-	h := &held{claim: c, ended: make(chan struct{}), lost: make(chan struct{})}
+	h := &held{claim: c, ended: make(chan struct{}), lost: make(chan struct{}), renewed: time.Now()}
+	if c.Again {
+		h.bound = time.AfterFunc(q.o.JobTimeout, func() { q.overdue(q.life, c) })
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.held[c.Token] = h
 	return h
 }
 
-// release forgets a claim that has ended.
-func (q *Queue) release(token int64) {
+// forget takes a claim off those of this process; nil when it is none of them.
+func (q *Queue) forget(token int64) *held {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if h, ok := q.held[token]; ok {
-		delete(q.held, token)
+	h := q.held[token]
+	delete(q.held, token)
+	if h != nil && h.bound != nil {
+		h.bound.Stop()
+	}
+	return h
+}
+
+// release forgets a claim that has ended.
+func (q *Queue) release(token int64) {
+	if h := q.forget(token); h != nil {
 		close(h.ended)
 	}
 }
 
 // lose forgets a claim that was lost, and lets its holder know.
 func (q *Queue) lose(token int64) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if h, ok := q.held[token]; ok {
-		delete(q.held, token)
+	if h := q.forget(token); h != nil {
 		close(h.lost)
 		close(h.ended)
 	}
 }
 
-// loseAll is lose for all claims.
+// loseAll is lose for all claims; they may stand.
 func (q *Queue) loseAll() {
-	for _, token := range q.tokens() {
-		q.lose(token)
+	for _, c := range q.claims() {
+		q.lose(c.Token)
+		q.abandon(c)
 	}
 }
 
@@ -133,6 +153,8 @@ func (q *Queue) tokens() []int64 {
 
 // checkHeld finds out which of the claims were taken away.
 func (q *Queue) checkHeld(ctx context.Context) {
+	ctx, cancel := answered(ctx)
+	defer cancel()
 	tokens := q.tokens()
 	if len(tokens) == 0 {
 		return

@@ -97,8 +97,8 @@ func (d *desk) close() {
 	d.signal()
 }
 
-// reserveWithin bounds how long a producer's fetch waits: River gives one 10 seconds,
-// and what has to do with the producer otherwise comes to it between two.
+// reserveWithin bounds how long a producer's fetch waits: what has to do with the producer
+// otherwise comes to it between two.
 const reserveWithin = time.Second
 
 // reserve waits until somebody wants a job of a class and there may be one, and

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
@@ -25,13 +26,16 @@ import (
 // had only lost its connection.
 type driver struct {
 	*riverpgxv5.Driver
+	pool    *pgxpool.Pool
 	desk    *desk
 	fetched *fetched
 }
 
 // GetExecutor returns what River's services use.
 func (d *driver) GetExecutor() riverdriver.Executor {
-	return &executor{Executor: d.Driver.GetExecutor(), desk: d.desk, fetched: d.fetched}
+	return &executor{
+		Executor: d.Driver.GetExecutor(), fetch: d.Driver.UnwrapExecutor(&unsynced{pool: d.pool}), desk: d.desk, fetched: d.fetched,
+	}
 }
 
 // UnwrapExecutor returns what River's functions use in a transaction of ours.
@@ -49,6 +53,7 @@ func (d *driver) UnwrapTx(tx riverdriver.ExecutorTx) pgx.Tx {
 
 type executor struct {
 	riverdriver.Executor
+	fetch   riverdriver.Executor
 	desk    *desk
 	fetched *fetched
 }
@@ -62,8 +67,11 @@ func (e *executor) JobGetAvailable(ctx context.Context, p *riverdriver.JobGetAva
 	}
 	ask := *p
 	ask.MaxToLock = n
+	// River waits for the answer for as long as it takes.
+	ctx, cancel := answered(ctx)
+	defer cancel()
 	e.fetched.begin()
-	got, err := e.Executor.JobGetAvailable(ctx, &ask)
+	got, err := e.fetch.JobGetAvailable(ctx, &ask)
 	e.fetched.end(got, err)
 	if err != nil {
 		e.desk.settle(class, 0, n, true)

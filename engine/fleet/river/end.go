@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"raglab/cache"
 	"raglab/engine"
 	"raglab/engine/fleet"
 )
@@ -33,6 +32,7 @@ func (q *Queue) Renew(ctx context.Context, c *fleet.Claim) error {
 		q.lose(c.Token)
 		return fleet.ErrClaimLost
 	}
+	q.noteRenewed(c.Token)
 	return nil
 }
 
@@ -79,12 +79,12 @@ func (t *tx) stands(ctx context.Context, c *fleet.Claim) (*claimed, error) {
 	return nil, fleet.ErrClaimLost
 }
 
-// end ends a claim by a transaction that f is part of, and lets River's worker go on.
-func (q *Queue) end(ctx context.Context, op string, c *fleet.Claim, alone bool, f func(*tx) error) error {
+// end ends a claim by a transaction that is tried, and lets River's worker go on.
+func (q *Queue) end(ctx context.Context, op string, c *fleet.Claim, try func() error) error {
 	tries := 0
-	err := q.change(ctx, op+" "+c.Address, alone, func(t *tx) error {
+	err := q.patiently(ctx, op+" "+c.Address, func() error {
 		tries++
-		return f(t)
+		return try()
 	})
 	switch {
 	case errors.Is(err, errAlready) && tries > 1:
@@ -97,143 +97,6 @@ func (q *Queue) end(ctx context.Context, op string, c *fleet.Claim, alone bool, 
 	}
 	q.release(c.Token)
 	return nil
-}
-
-// errAlone asks for the transaction again with the structure's lock held alone.
-var errAlone = errors.New("the structure changes")
-
-// Finish is as [fleet.Queue] says.
-func (q *Queue) Finish(ctx context.Context, c *fleet.Claim, r fleet.Result) error {
-	if r.Outputs == nil {
-		r.Outputs = []cache.Blob{}
-	}
-	err := q.end(ctx, "finish", c, false, func(t *tx) error { return t.finish(ctx, c, r, false) })
-	if errors.Is(err, errAlone) {
-		err = q.end(ctx, "finish", c, true, func(t *tx) error { return t.finish(ctx, c, r, true) })
-	}
-	return err
-}
-
-// finish makes a claim's node done, and what waited for it alone ready.
-func (t *tx) finish(ctx context.Context, c *fleet.Claim, r fleet.Result, alone bool) error {
-	var wall *int64
-	if r.Completion == engine.Executed {
-		ns := int64(r.Wall)
-		wall = &ns
-	}
-	batch := &pgx.Batch{}
-	batch.Queue(t.q.sql(`
-		with o as (select n.id, n.made_key, n.outputs, n.remade, n.stale, c.worker, c.attempt
-				from {s}.fleet_node n join {s}.fleet_claim c on c.node = n.id
-				where n.key = $1 and c.token = $2 and n.state = 'claimed' for update),
-			gone as (delete from {s}.fleet_claim c using o where c.node = o.id returning c.token)
-		update {s}.fleet_node n set state = 'done', made_key = $3, outputs = $4, wall = $5, ended = clock_timestamp(), last_token = $2,
-			slotted = false, remade = false, stale = null, failure = null, root = null
-		from o where n.id = o.id
-		returning n.id, coalesce(n.job, 0), n.limits <> '{}', o.worker, o.attempt, o.stale,
-			o.remade and o.outputs is distinct from n.outputs, (select count(*) from gone) > 1`),
-		c.Key[:], c.Token, r.Key[:], mustJSON(r.Outputs), wall)
-	batch.Queue(t.q.sql(`
-		select r.id from {s}.fleet_node n join {s}.fleet_edge e on e.need = n.id join {s}.fleet_node r on r.id = e.node
-		where n.key = $1 and r.state = 'waiting' order by r.id for update of r`), c.Key[:])
-	// Not from what the statement before has read: this one sees what others have
-	// changed while that one waited.
-	batch.Queue(t.q.sql(`
-		update {s}.fleet_node r set waits = r.waits - 1,
-			state = case when r.waits = 1 then 'ready' else r.state end, since = case when r.waits = 1 then now() else r.since end
-		from {s}.fleet_node n join {s}.fleet_edge e on e.need = n.id
-		where n.key = $1 and r.id = e.node and r.state = 'waiting'
-		returning r.key, r.class, r.priority, r.waits = 0, r.limits <> '{}'`), c.Key[:])
-	done, ready, err := t.readFinish(ctx, batch)
-	switch {
-	case err != nil:
-		return err
-	case done == nil:
-		if _, err := t.stands(ctx, c); err != nil {
-			return err
-		}
-		return fmt.Errorf("finish %s: its claim stands, but it is not claimed", c.Address)
-	case !alone && (done.stale != nil || done.differs):
-		return errAlone
-	}
-	t.tell(done.id, fleet.Notice{
-		Type: engine.EventComplete, Key: r.Key, Completion: r.Completion, Outputs: r.Outputs, Worker: done.worker, Attempt: done.attempt,
-		Wall: r.Wall, CPU: r.CPU, PaidUSD: r.PaidUSD, Unkept: r.Unkept,
-	})
-	t.limit = t.limit || done.limited
-	if done.others {
-		t.wakeHolders()
-	}
-	if done.differs {
-		if err := t.outdateReaders(ctx, done.id, c.Address); err != nil {
-			return err
-		}
-	}
-	if done.stale != nil {
-		if err := t.outdate(ctx, done.id, *done.stale); err != nil {
-			return err
-		}
-	}
-	if len(ready) > 0 {
-		if err := t.insert(ctx, ready); err != nil {
-			return err
-		}
-	}
-	return t.complete(ctx, done.job)
-}
-
-// finished is what a node was when it was finished.
-type finished struct {
-	id, job                  int64
-	limited, differs, others bool
-	worker                   string
-	attempt                  int
-	stale                    *int64
-}
-
-// readFinish reads what finish has asked for: nil when the claim does not stand.
-func (t *tx) readFinish(ctx context.Context, batch *pgx.Batch) (*finished, []opening, error) {
-	results := t.SendBatch(ctx, batch)
-	var d finished
-	err := results.QueryRow().Scan(&d.id, &d.job, &d.limited, &d.worker, &d.attempt, &d.stale, &d.differs, &d.others)
-	if err != nil {
-		closed := results.Close()
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil, nil, closed
-		}
-		return nil, nil, err
-	}
-	var ready []opening
-	_, err = results.Exec()
-	if err == nil {
-		ready, err = t.readReady(results)
-	}
-	return &d, ready, errors.Join(err, results.Close())
-}
-
-// readReady reads the nodes that have become ready; those with limits are left to
-// admit.
-func (t *tx) readReady(results pgx.BatchResults) ([]opening, error) {
-	rows, err := results.Query()
-	if err != nil {
-		return nil, err
-	}
-	var ready []opening
-	var key []byte
-	var o opening
-	var isReady, limited bool
-	_, err = pgx.ForEachRow(rows, []any{&key, &o.class, &o.priority, &isReady, &limited}, func() (err error) {
-		switch {
-		case isReady && limited:
-			t.limit = true
-		case isReady:
-			o.key, err = keyOf(key)
-			ready = append(ready, o)
-		}
-		return err
-	})
-	sortOpenings(ready)
-	return ready, err
 }
 
 // Fail is as [fleet.Queue] says.
@@ -353,15 +216,17 @@ func (q *Queue) Return(ctx context.Context, c *fleet.Claim, why string, after ti
 // endAlone ends a claim without a result, with the structure's lock held alone. While
 // another claim of the node stands, nothing else happens.
 func (q *Queue) endAlone(ctx context.Context, op string, c *fleet.Claim, f func(*tx, *claimed) error) error {
-	return q.end(ctx, op, c, true, func(t *tx) error {
-		got, err := t.stands(ctx, c)
-		if err != nil {
-			return err
-		}
-		if err := t.drop(ctx, got); err != nil || got.others {
-			return err
-		}
-		return f(t, got)
+	return q.end(ctx, op, c, func() error {
+		return q.once(ctx, q.pool, true, func(t *tx) error {
+			got, err := t.stands(ctx, c)
+			if err != nil {
+				return err
+			}
+			if err := t.drop(ctx, got); err != nil || got.others {
+				return err
+			}
+			return f(t, got)
+		})
 	})
 }
 
@@ -379,26 +244,65 @@ func (t *tx) drop(ctx context.Context, c *claimed) error {
 
 // Tell is as [fleet.Queue] says.
 func (q *Queue) Tell(ctx context.Context, c *fleet.Claim, n fleet.Notice) error {
-	err := q.once(ctx, q.pool, false, func(t *tx) error {
-		var node int64
-		err := t.QueryRow(ctx, t.q.sql(`
-			update {s}.fleet_claim set done = case when $2 then $3 else done end, total = case when $2 then $4 else total end,
-				unit = case when $2 then $5 else unit end
-			where token = $1 returning node, worker, attempt`),
-			c.Token, n.Type == engine.EventProgress, n.Done, n.Total, n.Unit).Scan(&node, &n.Worker, &n.Attempt)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return fleet.ErrClaimLost
-		}
-		if err == nil {
-			t.tell(node, n)
-		}
-		return err
-	})
-	if errors.Is(err, fleet.ErrClaimLost) {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if n.Time.IsZero() && q.session != nil {
+		n.Time = q.session.now()
+	}
+	n.Worker, n.Attempt = "", 0 // the claim's
+	batch := &pgx.Batch{}
+	batch.Queue(q.locks)
+	batch.Queue(q.sql(`
+		with c as (update {s}.fleet_claim set done = case when $2 then $3 else done end, total = case when $2 then $4 else total end,
+					unit = case when $2 then $5 else unit end
+				where token = $1 returning node, worker, attempt),
+			told as (insert into {s}.fleet_notice (node, body)
+				select n.id, case when n.reason is null then '{}' else jsonb_build_object('reason', n.reason) end
+					|| $6::jsonb || jsonb_build_object('worker', c.worker, 'attempt', c.attempt)
+				from c join {s}.fleet_node n on n.id = c.node)
+		select case when $7 then pg_notify({news}, '')::text end from c`),
+		c.Token, n.Type == engine.EventProgress, n.Done, n.Total, n.Unit, encodeNotice(n), q.mayRing())
+	results := q.pool.SendBatch(ctx, batch)
+	_, err := results.Exec()
+	if err == nil {
+		err = results.QueryRow().Scan(nil)
+	}
+	closed := results.Close()
+	if errors.Is(err, pgx.ErrNoRows) && closed == nil {
 		q.lose(c.Token)
 		return fleet.ErrClaimLost
 	}
-	return q.o.DB.Explain(ctx, "tell of "+c.Address, err)
+	return q.o.DB.Explain(ctx, "tell of "+c.Address, errors.Join(err, closed))
+}
+
+// ringPause is between two calls of a process's that there are notices of claims: each
+// wakes all who listen to the server, of whatever.
+const ringPause = 100 * time.Millisecond
+
+// mayRing reports whether followers may be told at once that there is something new. They
+// are told a little later when not.
+func (q *Queue) mayRing() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if time.Since(q.rang) >= ringPause {
+		q.rang = time.Now()
+		return true
+	}
+	if !q.rings {
+		q.rings = true
+		time.AfterFunc(ringPause, q.ring)
+	}
+	return false
+}
+
+func (q *Queue) ring() {
+	q.mu.Lock()
+	q.rings, q.rang = false, time.Now()
+	q.mu.Unlock()
+	ctx, cancel := context.WithTimeoutCause(q.life, followPoll, errors.New("followers look by themselves by now"))
+	defer cancel()
+	_, _ = q.pool.Exec(ctx, "select pg_notify($1, '')", q.newsChannel) // they do, should it fail
 }
 
 // die ends a claim whose worker is gone.

@@ -70,6 +70,8 @@ func (q *Queue) reclaim(ctx context.Context) {
 	if !f.takeDoubt() {
 		return
 	}
+	ctx, cancel := answered(ctx)
+	defer cancel()
 	f.fetching.Lock()
 	defer f.fetching.Unlock()
 	err := q.once(ctx, q.pool, true, func(t *tx) error {

@@ -44,6 +44,8 @@ const (
 	// followPending is how soon it looks again while a transaction is under way whose
 	// notices would stand before some that are there.
 	followPending = 15 * time.Millisecond
+	// followPause is between two looks: where much happens, one sees many notices.
+	followPause = 20 * time.Millisecond
 )
 
 // Follow is as [fleet.Queue] says.
@@ -57,6 +59,7 @@ func (q *Queue) Follow(ctx context.Context, run fleet.RunID, after fleet.Cursor)
 		return fleet.News{}, err
 	}
 	for {
+		q.pauseLooking(ctx)
 		rung := q.news.wait()
 		var news fleet.News
 		var pending bool
@@ -87,6 +90,23 @@ func (q *Queue) Follow(ctx context.Context, run fleet.RunID, after fleet.Cursor)
 		if ctx.Err() != nil {
 			return fleet.News{}, context.Cause(ctx)
 		}
+	}
+}
+
+// pauseLooking waits until it is time for the next look.
+func (q *Queue) pauseLooking(ctx context.Context) {
+	q.mu.Lock()
+	wait := followPause - time.Since(q.looked)
+	q.looked = time.Now().Add(max(wait, 0))
+	q.mu.Unlock()
+	if wait <= 0 {
+		return
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }
 

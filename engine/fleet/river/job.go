@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/rivertype"
@@ -23,6 +23,10 @@ type stage struct {
 
 // Kind names the job.
 func (stage) Kind() string { return "raglab_stage" }
+
+// NextRetry is when a job may be fetched again that River itself has rescued: at once.
+// Its default grows with the errors of the job, to hours.
+func (*worker) NextRetry(*river.Job[stage]) time.Time { return time.Now() }
 
 // unfinished are the states in which a job keeps another of its key away. Completed is
 // not among them: a node may be made again.
@@ -43,12 +47,15 @@ type opening struct {
 	at       time.Time // zero is at once
 }
 
-func scanOpening(row pgx.CollectableRow) (o opening, err error) {
-	var key []byte
-	err = row.Scan(&key, &o.class, &o.priority)
-	copy(o.key[:], key)
-	return o, err
-}
+// insertJobs and unlessThere are SQL that inserts the jobs of many nodes, of which there
+// are key, class and priority, as insert does and River would: the arguments, what they
+// are unique by, and the states in which they are, one bit each.
+var insertJobs = `insert into {s}.river_job (args, kind, max_attempts, priority, queue, unique_key, unique_states)
+	select jsonb_build_object('key', encode(key, 'hex')), '` + stage{}.Kind() + `', ` + strconv.Itoa(mostAttempts) + `, priority, class,
+		sha256(convert_to('&kind=` + stage{}.Kind() + `&args={"key":"' || encode(key, 'hex') || '"}', 'UTF8')), B'11110001'`
+
+const unlessThere = `on conflict (unique_key) where unique_key is not null and unique_states is not null
+	and {s}.river_job_state_in_bitmask(unique_states, state) do nothing`
 
 // insertBatch is how many jobs are inserted by one statement.
 const insertBatch = 5000

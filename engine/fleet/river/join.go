@@ -102,12 +102,30 @@ func (j *join) settle(ctx context.Context, _ int64) error {
 			return err
 		}
 	}
+	unmet, err := j.unmet(ctx)
+	if err != nil {
+		return err
+	}
 	return j.all(ctx,
 		statement{`update fleet_in_node i set waits = w.n
-			from (select e.node, count(*) as n from fleet_in_edge e join fleet_in_node d on d.pos = e.need where d.st <> 'done' group by e.node) w
+			from (` + unmet + `) w
 			where w.node = i.pos and i.fresh and i.st = 'waiting'`, nil},
 		statement{`update fleet_in_node set st = 'ready' where fresh and st = 'waiting' and waits = 0`, nil},
 	)
+}
+
+// unmet is SQL for how many needs each node waits for: those that are not done, or of
+// which it is to be told still.
+func (j *join) unmet(ctx context.Context) (string, error) {
+	const notDone = `select e.node, count(*) as n from fleet_in_edge e join fleet_in_node d on d.pos = e.need where d.st <> 'done' group by e.node`
+	var spreads bool
+	err := j.QueryRow(ctx, j.q.sql(`select exists (select from {s}.fleet_spread)`)).Scan(&spreads)
+	if err != nil || !spreads {
+		return notDone, err
+	}
+	return `select e.node, count(*) as n from fleet_in_edge e join fleet_in_node d on d.pos = e.need
+		join fleet_in_node i on i.pos = e.node left join {s}.fleet_spread m on m.node = d.id and m.root is null and m.last < i.id
+		where d.st <> 'done' or m.node is not null group by e.node`, nil
 }
 
 // write writes the nodes, their needs, and that they are the run's.
@@ -115,6 +133,8 @@ func (j *join) write(ctx context.Context, run int64) error {
 	args := []any{j.s.Bundle[:], max(j.s.Attempts, 1), max(j.s.Deaths, 1), j.now, j.planned}
 	ended := `case i.st when 'done' then $5::timestamptz when 'blocked' then $4::timestamptz end`
 	return j.all(ctx,
+		// Those that need what is made again wait for it anew.
+		statement{`delete from {s}.fleet_spread m using fleet_in_node i where m.node = i.id and i.fresh and not (i.st = 'done' and i.was = 'done')`, nil},
 		statement{`update {s}.fleet_node n set address = i.address, kind = i.kind, version = i.version, class = i.class, priority = i.priority,
 				limits = i.limits, single = i.single, bundle = $1, reason = i.reason, attempts = $2, deaths = $3, state = i.st, waits = i.waits,
 				since = $4, slotted = false, failures = 0, died = 0, lost = 0, stale = null, returned = '', failure = null, root = i.root,
@@ -205,19 +225,22 @@ func (j *join) tellNewlyBlocked(ctx context.Context) error {
 
 // begin inserts the jobs of what is ready; what counts in limits is left to admit.
 func (j *join) begin(ctx context.Context, _ int64) error {
-	rows, err := j.Query(ctx, `select key, class, priority from fleet_in_node where fresh and st = 'ready' and limits = '{}' order by key`)
-	if err != nil {
-		return err
-	}
-	jobs, err := pgx.CollectRows(rows, scanOpening)
-	if err != nil {
-		return err
-	}
 	if err := j.QueryRow(ctx, `select exists (select from fleet_in_node where fresh and st = 'ready' and limits <> '{}') or $1`, j.limit).
 		Scan(&j.limit); err != nil {
 		return err
 	}
-	return j.insert(ctx, jobs)
+	rows, err := j.Query(ctx, j.q.sql(`
+		with u as materialized (select key, class, priority from fleet_in_node where fresh and st = 'ready' and limits = '{}'),
+			j as (`+insertJobs+` from u order by key `+unlessThere+`)
+		select distinct class from u`))
+	if err != nil {
+		return err
+	}
+	classes, err := pgx.CollectRows(rows, pgx.RowTo[fleet.Class])
+	for _, class := range classes {
+		j.wake(class, 0)
+	}
+	return err
 }
 
 // statement is SQL with its arguments.

@@ -111,7 +111,7 @@ func (t *tx) enqueue(ctx context.Context, n *node, at time.Time, text string) er
 	var root *int64
 	err := t.QueryRow(ctx, t.q.sql(`
 		select `+wantedBy+`,
-			(select count(*) from {s}.fleet_edge e join {s}.fleet_node d on d.id = e.need where e.node = n.id and d.state <> 'done'),
+			(select count(*) from {s}.fleet_edge e join {s}.fleet_node d on d.id = e.need where e.node = n.id and `+unmet+`),
 			(select coalesce(d.root, d.id) from {s}.fleet_edge e join {s}.fleet_node d on d.id = e.need
 				where e.node = n.id and d.state in ('failed', 'blocked') order by d.id limit 1)
 		from {s}.fleet_node n where id = $1`), n.id).Scan(&wanted, &waits, &root)
@@ -157,44 +157,33 @@ func (t *tx) block(ctx context.Context, n *node, root int64) error {
 	n.state = stateBlocked
 	_, err := t.Exec(ctx, t.q.sql(`
 		update {s}.fleet_node set state = 'blocked', root = $2, ended = $3, slotted = false, stale = null where id = $1`), n.id, root, t.now)
+	if err == nil {
+		_, err = t.Exec(ctx, t.q.sql(setMark), n.id, root, 0)
+	}
 	if err != nil {
 		return err
 	}
 	t.tellBlocked([]int64{n.id}, root)
-	return t.blockReaders(ctx, n.id, root)
+	return t.blockReaders(ctx, root, false)
 }
 
-// blockReaders blocks what waits for a node, and what waits for that. Jobs of ready
-// ones are met by who claims next, and ended then.
-func (t *tx) blockReaders(ctx context.Context, id, root int64) error {
-	rows, err := t.Query(ctx, t.q.sql(`
-		with recursive b (id) as (
-			select e.node from {s}.fleet_edge e join {s}.fleet_node r on r.id = e.node
-				where e.need = $1 and r.state in ('waiting', 'ready')
-			union
-			select e.node from b join {s}.fleet_edge e on e.need = b.id join {s}.fleet_node r on r.id = e.node
-				where r.state in ('waiting', 'ready'))
-		update {s}.fleet_node n set state = 'blocked', root = $2, ended = $3, slotted = false
-		from b where n.id = b.id returning n.id, n.limits <> '{}'`), id, root, t.now)
-	if err != nil {
-		return err
+// blockReaders blocks what waits for a node, and what waits for that: the first of them,
+// unless all is asked for. The node has its mark.
+func (t *tx) blockReaders(ctx context.Context, root int64, all bool) error {
+	for {
+		more, err := t.blockOn(ctx, root)
+		if err != nil || !more || !all {
+			return err
+		}
 	}
-	var blocked []int64
-	var one int64
-	var limited bool
-	_, err = pgx.ForEachRow(rows, []any{&one, &limited}, func() error {
-		blocked = append(blocked, one)
-		t.limit = t.limit || limited
-		return nil
-	})
-	t.tellBlocked(blocked, root)
-	return err
 }
 
 // undo queues a node again that was done; what was to read it waits for it anew.
 func (t *tx) undo(ctx context.Context, n *node, reason engine.Reason) error {
 	_, err := t.Exec(ctx, t.q.sql(`
-		update {s}.fleet_node set state = 'waiting', failures = 0, died = 0, remade = true, lost = $2, reason = $3, wall = null, job = null where id = $1`),
+		with untold as (delete from {s}.fleet_spread where node = $1)
+		update {s}.fleet_node set state = 'waiting', failures = 0, died = 0, remade = true, lost = $2, reason = $3, wall = null, job = null
+		where id = $1`),
 		n.id, n.lost, mustJSON(reason))
 	if err != nil {
 		return err
@@ -210,7 +199,7 @@ func (t *tx) undo(ctx context.Context, n *node, reason engine.Reason) error {
 func (t *tx) rewait(ctx context.Context, undone []int64) error {
 	tag, err := t.Exec(ctx, t.q.sql(`
 		update {s}.fleet_node n set state = 'waiting', slotted = false,
-			waits = (select count(*) from {s}.fleet_edge e join {s}.fleet_node d on d.id = e.need where e.node = n.id and d.state <> 'done')
+			waits = (select count(*) from {s}.fleet_edge e join {s}.fleet_node d on d.id = e.need where e.node = n.id and `+unmet+`)
 		where n.id in (select e.node from {s}.fleet_edge e where e.need = any($1)) and n.state in ('waiting', 'ready')`), undone)
 	t.limit = t.limit || tag.RowsAffected() > 0
 	return err
@@ -223,6 +212,9 @@ func (t *tx) fail(ctx context.Context, n *node, f fleet.Failure, told fleet.Noti
 		with gone as (delete from {s}.fleet_claim where node = $1)
 		update {s}.fleet_node set state = 'failed', failure = $2, root = null, ended = $3, failures = $4, died = $5, lost = $6,
 			slotted = false, stale = null where id = $1`), n.id, mustJSON(f), t.now, n.failures, n.died, n.lost)
+	if err == nil {
+		_, err = t.Exec(ctx, t.q.sql(setMark), n.id, n.id, 0)
+	}
 	if err != nil {
 		return err
 	}
@@ -235,26 +227,28 @@ func (t *tx) fail(ctx context.Context, n *node, f fleet.Failure, told fleet.Noti
 			return err
 		}
 	}
-	if err := t.blockReaders(ctx, n.id, n.id); err != nil {
-		return err
-	}
-	return t.stopAfter(ctx, n, f.Class == fleet.StoreFailure)
-}
-
-// stopAfter stops the runs of a node that has failed which begin nothing after that:
-// all of them when the store failed.
-func (t *tx) stopAfter(ctx context.Context, n *node, all bool) error {
-	rows, err := t.Query(ctx, t.q.sql(`
-		select r.id from {s}.fleet_run r join {s}.fleet_member m on m.run = r.id
-		where m.node = $1 and r.ended is null and not r.stopped and (r.fail_fast or $2) order by r.id`), n.id, all)
+	runs, err := t.toStop(ctx, n, f.Class == fleet.StoreFailure)
 	if err != nil {
 		return err
 	}
-	runs, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	// What is to be blocked must not be taken for what nobody wants.
+	err = t.blockReaders(ctx, n.id, len(runs) > 0)
 	for _, run := range runs {
 		if err == nil {
 			err = t.stop(ctx, run)
 		}
 	}
 	return err
+}
+
+// toStop are the runs of a node that has failed which begin nothing after that: all of
+// them when the store failed.
+func (t *tx) toStop(ctx context.Context, n *node, all bool) ([]int64, error) {
+	rows, err := t.Query(ctx, t.q.sql(`
+		select r.id from {s}.fleet_run r join {s}.fleet_member m on m.run = r.id
+		where m.node = $1 and r.ended is null and not r.stopped and (r.fail_fast or $2) order by r.id`), n.id, all)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[int64])
 }

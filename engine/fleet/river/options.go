@@ -41,11 +41,23 @@ type Options struct {
 	Keep time.Duration
 	// Log is where River's and the queue's own words go; nil is nowhere.
 	Log hclog.Logger
+
+	// spreadMost is another than the constant of that name, and spreadMay says whether
+	// the process may spread some more; in tests.
+	spreadMost int
+	spreadMay  func() bool
 }
+
+// leastConns is how many connections of the pool something of the queue has at a time.
+const leastConns = 2
 
 func (o Options) withDefaults() (Options, error) {
 	if o.DB == nil {
 		return o, fmt.Errorf("open the queue: no server is named")
+	}
+	if most := o.DB.Pool().Config().MaxConns; most < leastConns {
+		return o, fmt.Errorf("open the queue: it takes at least %d connections to Postgres, and max_connections in the store block allows %d",
+			leastConns, most)
 	}
 	set := func(d *time.Duration, to time.Duration) {
 		if *d == 0 {
@@ -58,6 +70,9 @@ func (o Options) withDefaults() (Options, error) {
 	set(&o.JobTimeout, 24*time.Hour)
 	set(&o.RescueStuckJobsAfter, o.JobTimeout+time.Hour)
 	set(&o.Keep, 7*24*time.Hour)
+	if o.spreadMost == 0 {
+		o.spreadMost = spreadMost
+	}
 	if o.Name == "" {
 		o.Name = fmt.Sprintf("%s:%d", o.host(), os.Getpid())
 	}

@@ -44,6 +44,8 @@ type shiftJob struct {
 	Slots   int
 	// Sleep is how long each stage takes.
 	Sleep time.Duration
+	// JobTimeout and RescueAfter are River's bounds; 0 is as by default.
+	JobTimeout, RescueAfter time.Duration
 }
 
 // workAsProcess claims and finishes nodes until its input ends, and writes a line for
@@ -76,6 +78,7 @@ func (job shiftJob) work(ctx context.Context) error {
 	defer db.Close()
 	q, err := river.Open(ctx, river.Options{
 		DB: db, Name: job.Name, Slots: map[fleet.Class]int{fleet.CPU: job.Slots}, Backups: fleet.Backups{Off: true},
+		JobTimeout: job.JobTimeout, RescueStuckJobsAfter: job.RescueAfter,
 		Log: hclog.New(&hclog.LoggerOptions{Output: os.Stderr, Level: hclog.Warn}),
 	})
 	if err != nil {

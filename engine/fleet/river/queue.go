@@ -39,6 +39,8 @@ type Queue struct {
 	client  *river.Client[pgx.Tx]
 	desk    *desk
 	news    *bell
+	spreads *bell    // there is something to spread: see spreadMost
+	texts   sync.Map // of statements
 	session *session // nil until there is something to listen to
 
 	life      context.Context // ends when the queue is closed
@@ -53,7 +55,12 @@ type Queue struct {
 	opening sync.Mutex // of the session
 	mu      sync.Mutex
 	held    map[int64]*held // by token
-	leases  map[int64]struct{}
+	looked  time.Time       // when a follower looked last
+	rang    time.Time       // when followers were told last of a notice
+	rings   bool            // they will be
+	// abandoned are claims that were given up here and may stand at the server.
+	abandoned map[int64]*fleet.Claim
+	leases    map[int64]struct{}
 }
 
 var (
@@ -80,12 +87,12 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 	q := &Queue{
 		o: o, pool: o.DB.Pool(), schema: pgx.Identifier{schema}.Sanitize(), channel: schema + ".fleet", newsChannel: schema + ".fleet_news",
 		writers: lockKey("writers", schema), structure: lockKey("structure", schema), supervisor: lockKey("supervisor", schema),
-		news: newBell(), held: map[int64]*held{}, leases: map[int64]struct{}{},
+		news: newBell(), spreads: newBell(), held: map[int64]*held{}, leases: map[int64]struct{}{}, abandoned: map[int64]*fleet.Claim{},
 	}
 	q.setLocks()
 	q.life, q.leave = context.WithCancelCause(context.WithoutCancel(ctx))
 	q.desk = newDesk(slices.Collect(maps.Keys(o.Slots)))
-	q.driver = &driver{Driver: riverpgxv5.New(q.pool), desk: q.desk, fetched: newFetched()}
+	q.driver = &driver{Driver: riverpgxv5.New(q.pool), pool: q.pool, desk: q.desk, fetched: newFetched()}
 	if len(o.Slots) > 0 {
 		q.id = newID()
 	}
@@ -149,6 +156,7 @@ func (q *Queue) start(ctx context.Context) (err error) {
 		q.services.Go(func() { q.poll(q.life) })
 	}
 	q.services.Go(func() { q.supervise(q.life) })
+	q.services.Go(func() { q.spreadOn(q.life) })
 	return nil
 }
 
@@ -162,7 +170,8 @@ func (q *Queue) listen(ctx context.Context) (err error) {
 	return err
 }
 
-// poll lets the producers look now and then, should a notification be lost.
+// poll lets the producers look now and then, should a notification be lost, and sees
+// after what this process has and does not know of, or had.
 func (q *Queue) poll(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -172,7 +181,9 @@ func (q *Queue) poll(ctx context.Context) {
 			return
 		case <-tick.C:
 			q.desk.wake("")
+			q.loseSilent()
 			q.reclaim(ctx)
+			q.giveUp(ctx)
 		}
 	}
 }

@@ -94,11 +94,11 @@ func (t *tx) claimOf(ctx context.Context, token int64) (*claimed, error) {
 // lateral and limit keep the planner, which knows nothing of tables that have just been
 // filled, from reading all of the run's nodes instead.
 const over = `case when r.stopped then not exists (
-		select from (select n.id from {s}.fleet_node n where n.state in ('waiting', 'ready', 'claimed') and n.state = 'claimed') n,
+		select from (select n.id from {s}.fleet_node n where n.open and n.state = 'claimed') n,
 			lateral (select from {s}.fleet_member own where own.run = r.id and own.node = n.id limit 1) own
 		where not ` + wantedBy + `)
 	else not exists (
-		select from (select n.id from {s}.fleet_node n where n.state in ('waiting', 'ready', 'claimed')) n,
+		select from (select n.id from {s}.fleet_node n where n.open) n,
 			lateral (select from {s}.fleet_member own where own.run = r.id and own.node = n.id limit 1) own) end`
 
 // endIfOver writes down that a run has ended, if it has, and reports whether it had.

@@ -151,7 +151,7 @@ func (s *session) register(ctx context.Context, conn *pgx.Conn) (known bool, err
 
 // ask is the beat: it asks the server for the time.
 func (s *session) ask(ctx context.Context, conn *pgx.Conn) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, mute, errors.New("the server did not answer"))
+	ctx, cancel := answered(ctx)
 	defer cancel()
 	began := time.Now()
 	var at time.Time
@@ -161,6 +161,12 @@ func (s *session) ask(ctx context.Context, conn *pgx.Conn) error {
 	took := time.Since(began)
 	s.skew.Store(int64(at.Sub(began.Add(took / 2))))
 	return nil
+}
+
+// answered is for what a server answers at once: should the network have fallen silent,
+// the connection is given up.
+func answered(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, mute, errors.New("the server did not answer"))
 }
 
 // run keeps the session until ctx ends.
@@ -197,6 +203,8 @@ func (s *session) drop() {
 // reconnect makes the session again. What the worker had is lost when others have
 // found its lock missing meanwhile, or when it takes too long to find out.
 func (s *session) reconnect(ctx context.Context) bool {
+	// An attempt to connect may take longer than that.
+	defer time.AfterFunc(s.q.o.Patience+cutAfter, s.q.loseAll).Stop()
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		known, err := false, errSessionLost
 		if s.hold == nil || !s.hold() {

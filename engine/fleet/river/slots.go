@@ -1,18 +1,11 @@
 package river
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
 )
-
-// sortOpenings puts jobs in the order of their keys, in which nodes that became ready
-// together are begun.
-func sortOpenings(jobs []opening) {
-	slices.SortFunc(jobs, func(a, b opening) int { return cmp.Compare(string(a.key[:]), string(b.key[:])) })
-}
 
 // admitAtOnce is how many nodes that count in limits are looked at in one go.
 const admitAtOnce = 256
@@ -107,8 +100,8 @@ func (t *tx) candidates(ctx context.Context, full []string) ([]candidate, error)
 	}
 	rows, err := t.Query(ctx, t.q.sql(`
 		select id, key, class, priority, limits from {s}.fleet_node
-		where state = 'ready' and not slotted and limits <> '{}' and since <= clock_timestamp() and not limits && $1
-		order by priority, since, key limit $2`), full, admitAtOnce)
+		where queued <= clock_timestamp() and not limits && $1
+		order by priority, queued, key limit $2`), full, admitAtOnce)
 	if err != nil {
 		return nil, err
 	}

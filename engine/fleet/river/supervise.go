@@ -2,6 +2,7 @@ package river
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -40,15 +41,21 @@ func (q *Queue) supervise(ctx context.Context) {
 	}
 }
 
+// superviseMost bounds how long one process looks. After [idleMost] another may beside it,
+// with which nothing is wrong.
+const superviseMost = time.Minute
+
 // superviseOnce queues again what workers had that are gone, unless another process
 // does so just now.
 func (q *Queue) superviseOnce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, superviseMost, errors.New("the server did not answer"))
+	defer cancel()
 	conn, err := q.pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Release()
-	return pgx.BeginFunc(ctx, conn, func(guard pgx.Tx) error {
+	return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{BeginQuery: begin}, func(guard pgx.Tx) error {
 		var mine bool
 		if err := guard.QueryRow(ctx, "select pg_try_advisory_xact_lock($1)", q.supervisor).Scan(&mine); err != nil || !mine {
 			return err
@@ -71,6 +78,9 @@ func (q *Queue) rescueAll(ctx context.Context) error {
 		return err
 	}
 	if err := q.adopt(ctx); err != nil {
+		return err
+	}
+	if err := q.lookForSpreads(ctx); err != nil {
 		return err
 	}
 	return q.endRuns(ctx)
@@ -215,6 +225,7 @@ func (q *Queue) clean(ctx context.Context) error {
 				select n.id from {s}.fleet_node n where not exists (select from {s}.fleet_member m where m.node = n.id)
 					and not exists (select from {s}.fleet_claim c where c.node = n.id)`, nil},
 			statement{`delete from {s}.fleet_notice c using fleet_old o where c.node = o.id`, nil},
+			statement{`delete from {s}.fleet_spread m using fleet_old o where m.node = o.id`, nil},
 			statement{`delete from {s}.fleet_edge e using fleet_old o where e.node = o.id`, nil},
 			statement{`delete from {s}.fleet_node n using fleet_old o where n.id = o.id`, nil},
 			statement{`delete from {s}.fleet_notice c where c.id < (select coalesce(min(first_notice), 0) from {s}.fleet_run)`, nil},

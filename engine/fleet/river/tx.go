@@ -23,8 +23,16 @@ func lockKey(what ...string) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:8]))
 }
 
-// sql puts the schema into a statement.
-func (q *Queue) sql(text string) string { return strings.ReplaceAll(text, "{s}", q.schema) }
+// sql puts the schema into a statement, and the channels.
+func (q *Queue) sql(text string) string {
+	if known, ok := q.texts.Load(text); ok {
+		return known.(string)
+	}
+	out := strings.NewReplacer("{s}", q.schema, "{channel}", "'"+q.channel+"'", "{news}", "'"+q.newsChannel+"'",
+		"{most}", strconv.Itoa(q.o.spreadMost)).Replace(text)
+	q.texts.Store(text, out)
+	return out
+}
 
 // tx is a transaction that changes the queue.
 //
@@ -41,6 +49,8 @@ type tx struct {
 	told  pgx.Batch
 	wakes map[string]struct{}
 	limit bool // places in limits may have become free, or are asked for
+	// spreads says that how a node ended is to be spread further: see spreadMost.
+	spreads bool
 }
 
 // change runs f in a transaction. It is tried again when others were in the way, and
@@ -74,6 +84,14 @@ func (q *Queue) patiently(ctx context.Context, op string, try func() error) erro
 	}
 }
 
+// idleMost is how long the server waits for the next statement of a transaction. What a
+// transaction has locked, all wait for: a machine that is cut off within one must not
+// keep it for the hours after which a system gives a connection up.
+const idleMost = 10 * time.Second
+
+// begin is the statements that begin a transaction.
+var begin = fmt.Sprintf("begin; set local idle_in_transaction_session_timeout = %d; ", idleMost.Milliseconds())
+
 // beginner is a pool or a connection.
 type beginner interface {
 	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
@@ -84,12 +102,13 @@ func (q *Queue) once(ctx context.Context, on beginner, alone bool, f func(*tx) e
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	options := pgx.TxOptions{BeginQuery: "begin; " + q.locks}
+	options := pgx.TxOptions{BeginQuery: begin + q.locks}
 	if alone {
-		options.BeginQuery = "begin; " + q.locksAlone
+		options.BeginQuery = begin + q.locksAlone
 	}
-	return pgx.BeginTxFunc(ctx, on, options, func(inner pgx.Tx) error {
-		t := &tx{Tx: inner, q: q, wakes: map[string]struct{}{}}
+	var t *tx
+	err := pgx.BeginTxFunc(ctx, on, options, func(inner pgx.Tx) error {
+		t = &tx{Tx: inner, q: q, wakes: map[string]struct{}{}}
 		err := t.readTime(ctx, alone)
 		if err == nil {
 			err = f(t)
@@ -102,6 +121,10 @@ func (q *Queue) once(ctx context.Context, on beginner, alone bool, f func(*tx) e
 		}
 		return err
 	})
+	if err == nil && t.spreads {
+		q.spreads.signal()
+	}
+	return err
 }
 
 // setLocks writes down the statements that take the locks of a transaction.
