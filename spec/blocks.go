@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"raglab/internal/param"
 )
 
 // The catalog's names for what is no slot of the pipeline.
@@ -25,6 +28,7 @@ type (
 	}
 	corpusBlock struct {
 		Language string `hcl:"language" default:"" doc:"Language of the documents as a BCP 47 tag, such as uk."`
+		Size     string `hcl:"size" default:"" doc:"About how large the documents are, such as 20GB, where neither plain local files nor a lock file tell: it decides into how many shards the corpus is cut. A fetch warns of one that is far off." example:"\"20GB\""`
 	}
 	goldenBlock struct {
 		File        string  `hcl:"file" default:"" path:"true" doc:"Judged questions in one file."`
@@ -95,25 +99,39 @@ func (l *loader) readCorpus() {
 		return
 	}
 	l.e.Corpus = l.readLabelled(b, sourceFactor)
-	l.e.Language = l.readLanguage(b)
+	l.readOwn(b)
 }
 
-// readLanguage reads the attribute that every corpus has, whether or not its
-// source's kind knows it too.
-func (l *loader) readLanguage(b *hclsyntax.Block) string {
+// readOwn reads the attributes that every corpus has. Its source's kind may know the
+// language too.
+func (l *loader) readOwn(b *hclsyntax.Block) {
+	own := mustFields(&corpusBlock{})
 	for _, f := range l.e.Corpus.fields {
 		if f.Name == "language" {
-			s, _ := f.value.(string)
-			return s
+			l.e.Language, _ = f.value.(string)
+			own = slices.DeleteFunc(slices.Clone(own), func(p param.Field) bool { return p.Name == f.Name })
 		}
 	}
 	var p corpusBlock
-	for _, f := range l.fields(mustFields(&p), b.Body.Attributes, staticRoots, "corpus", b.DefRange()) {
+	for _, f := range l.fields(own, b.Body.Attributes, staticRoots, "corpus", b.DefRange()) {
 		if f.value != nil {
 			f.Set(&p, f.value)
 		}
 	}
-	return p.Language
+	l.e.Language = cmp.Or(l.e.Language, p.Language)
+	l.readSize(p.Size, b.Body.Attributes["size"])
+}
+
+func (l *loader) readSize(text string, a *hclsyntax.Attribute) {
+	if a == nil || text == "" {
+		return
+	}
+	bytes, err := param.ParseSize(text)
+	if err != nil || bytes == 0 {
+		l.report(errorAt(sumBadValue, a.Expr.Range(), "size of corpus must be a number of bytes such as 20GB, not %q.", text))
+		return
+	}
+	l.e.Size = Size{bytes, a.SrcRange}
 }
 
 // readLabelled reads a block whose label is its kind: a corpus, output or store.

@@ -15,6 +15,8 @@ type pinnedFiles struct {
 	Source string `json:"source"`
 	// From names what was fetched: a repository and commit, or an address.
 	From string `json:"from"`
+	// Bytes is that of [Locked].
+	Bytes int64 `json:"bytes,omitempty"`
 	// Files are sorted by path.
 	Files []pinnedFile `json:"files"`
 }

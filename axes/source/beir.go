@@ -84,9 +84,7 @@ func (s *beir) open(ctx context.Context) (*dataset, error) {
 	}
 	set, err := openDataset(local)
 	if err != nil {
-		e := inFile("", 0, err)
-		e.Path = s.remote.file()
-		return nil, e
+		return nil, s.remote.blame(err)
 	}
 	set.name = s.remote.file()
 	return set, nil

@@ -106,9 +106,33 @@ func (s *beirByName) Lock(ctx context.Context, progress func(done, total int)) (
 	if progress != nil {
 		progress(1, 1)
 	}
+	bytes, err := corpusBytes(got.path)
+	if err != nil {
+		return nil, s.remote.blame(err)
+	}
 	lock := &pinnedFiles{
-		Source: "beir", From: s.remote.name,
+		Source: "beir", From: s.remote.name, Bytes: bytes,
 		Files: []pinnedFile{{Path: s.remote.file(), Size: got.Size, SHA256: got.SHA256}},
 	}
 	return lock.encode()
+}
+
+// blame says of what is wrong with the zip file that it is about that.
+func (b *beirName) blame(err error) error {
+	e := inFile("", 0, err)
+	e.Path = b.file()
+	return e
+}
+
+// corpusBytes is how large the documents in a zip file are, unpacked.
+func corpusBytes(path string) (int64, error) {
+	set, err := openDataset(path)
+	if err != nil {
+		return 0, err
+	}
+	size := int64(0)
+	if name, ok := set.find(corpusNames()); ok {
+		size = int64(set.files[name].UncompressedSize64)
+	}
+	return size, set.Close()
 }

@@ -83,6 +83,7 @@ func TestBEIRName_lock(t *testing.T) {
 		t.Error("a locked data set is not pinned")
 	}
 	checkBEIR(t, newBEIRName(t, env, h, set))
+	wantBytes(t, s)
 	h.set("/datasets/mini.zip", zipOf(t, entry{"mini/corpus.jsonl", beirCorpus}))
 	env, _ = patient(t, nil)
 	wantProblem(t, newBEIRName(t, env, h, set), "mini.zip: ", "not what was pinned")

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"raglab/axes"
+	"raglab/internal/idmap"
 )
 
 // What to do with a document that has neither a title nor a text.
@@ -24,12 +25,18 @@ type gate struct {
 	empty string
 	// place names the n-th record for a message about a second one.
 	place func(n int) string
-	seen  map[string]int
-	let   int
+	seen  *idmap.Map
+	// sorted tells that records come in the order of their ids: only neighbours can be
+	// the same, and the last one is all that is kept.
+	sorted bool
+	last   string
+	lastAt int
+	let    int
 }
 
+// newGate makes a gate for records with numbers of at most [idmap.Most].
 func newGate(empty string, place func(n int) string) *gate {
-	return &gate{empty: empty, place: place, seen: make(map[string]int)}
+	return &gate{empty: empty, place: place, seen: idmap.New()}
 }
 
 // admit reports whether the document, which came from record n at the given
@@ -52,7 +59,7 @@ func (g *gate) admit(doc axes.Document, n int, path string, line int) bool {
 }
 
 func (g *gate) checkID(id string, n int, path string, line int) bool {
-	switch first, twice := g.seen[id]; {
+	switch {
 	case id == "":
 		g.add(&Error{Path: path, Line: line, Problem: "the document's id is empty"})
 		return false
@@ -62,15 +69,28 @@ func (g *gate) checkID(id string, n int, path string, line int) bool {
 			Hint: "run files hold one id per line and field",
 		})
 		return false
-	case twice:
+	}
+	if first, twice := g.met(id, n); twice {
 		g.add(&Error{
 			Path: path, Line: line, Problem: fmt.Sprintf("two documents have the id %q: this one and %s", id, g.place(first)),
 			Hint: "every document needs an id of its own",
 		})
 		return false
 	}
-	g.seen[strings.Clone(id)] = n
 	return true
+}
+
+// met notes the id of record n. It returns the record that had it before, if one had.
+func (g *gate) met(id string, n int) (first int, twice bool) {
+	if !g.sorted {
+		first, twice := g.seen.Add(id, uint64(n))
+		return int(first), twice
+	}
+	if id == g.last {
+		return g.lastAt, true
+	}
+	g.last, g.lastAt = id, n
+	return 0, false
 }
 
 func (g *gate) admitEmpty(doc axes.Document, path string, line int) bool {

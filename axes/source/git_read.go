@@ -296,6 +296,9 @@ func (s *git) Lock(ctx context.Context, progress func(done, total int)) ([]byte,
 	}
 	defer c.Close()
 	lock := &pinnedFiles{Source: "git", From: s.from(), Files: c.fetched}
+	for _, m := range c.taken() {
+		lock.Bytes += m.size
+	}
 	if c.whole {
 		lock.Files, err = c.digests(ctx, progress)
 	}

@@ -291,6 +291,7 @@ func TestGit_lock(t *testing.T) {
 			if n := len(sourcetest.Read(t, newGit(t, env, h, locked))); n != 2 {
 				t.Errorf("%d documents, want 2", n)
 			}
+			wantBytes(t, s)
 			// An archive may be packed anew, as long as what is taken from it is the same.
 			h.set(zipAt, tarOf(t, []tar.Header{{Name: "repo-2/docs/a.md"}, {Name: "repo-2/docs/b.txt"}}, "# A\n\nПерша.", "Друга."))
 			env, _ = patient(t, nil)

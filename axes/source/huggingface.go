@@ -201,7 +201,7 @@ func (s *huggingFace) documents(ctx context.Context, yield func(axes.Document, e
 			return eachRow(ctx, at, t, &g.problems, func(row []*string) bool {
 				number++
 				doc := s.document(row, number)
-				if doc, ok := checkedRow(doc, at, t.line(), g); ok && g.admit(doc, i*recordsPerFile+t.line(), at, t.line()) {
+				if doc, ok := checkedRow(doc, at, t.line(), g); ok && g.admit(doc, recordNumber(i, t.line()), at, t.line()) {
 					more = yield(doc, nil)
 				}
 				return more

@@ -16,7 +16,9 @@ import (
 
 // hubLock is what a lock file says of datasets.
 type hubLock struct {
-	Source       string          `json:"source"`
+	Source string `json:"source"`
+	// Bytes is that of [Locked].
+	Bytes        int64           `json:"bytes,omitempty"`
 	Repositories []hubRepository `json:"repositories"`
 }
 
@@ -229,6 +231,9 @@ func (s *huggingFace) narrow(lock *hubLock) error {
 			}
 			for _, path := range paths {
 				kept[path] = r.Files[path]
+				if name == documentsOf {
+					lock.Bytes += r.Files[path].Size
+				}
 			}
 		}
 		lock.Repositories[i].Files = kept

@@ -302,6 +302,7 @@ func TestHuggingFace_lock(t *testing.T) {
 	if n := len(sourcetest.Read(t, s)); n != 300 || s.(source.Pinner).Unpinned() != "" {
 		t.Errorf("%d documents, unpinned %q", n, s.(source.Pinner).Unpinned())
 	}
+	wantBytes(t, s)
 	for _, asked := range h.requests() {
 		if strings.Contains(asked, "9999") {
 			t.Errorf("a locked source asked for another commit: %s", asked)

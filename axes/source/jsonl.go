@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"raglab/axes"
+	"raglab/internal/idmap"
 	"raglab/internal/param"
 )
 
@@ -86,9 +87,14 @@ func corpus(ctx context.Context, path string, r io.Reader, sh shape, empty strin
 	return g.notes.warnings(), true, g.end(path, "the file holds no line with a document")
 }
 
-// recordsPerFile parts the numbers of records by file: record n of file i has the
-// number i·recordsPerFile + n.
-const recordsPerFile = 1 << 40
+// recordsPerFile parts the numbers of records by file: see [recordNumber].
+const recordsPerFile = 1 << 32
+
+// recordNumber is the number of a line of one of several files. Of the 65,536th file on,
+// and of lines that no memory holds the ids of, only some line is named.
+func recordNumber(file, line int) int {
+	return min(file*recordsPerFile+min(line, recordsPerFile-1), idmap.Most)
+}
 
 // records yields the documents of one of several files of records. It reports whether
 // the caller still wants to hear.
@@ -109,7 +115,7 @@ func (g *gate) records(ctx context.Context, file int, path string, r io.Reader, 
 			return true, err
 		}
 		doc, ok := rd.document(line, l, &g.problems)
-		if ok && g.admit(doc, file*recordsPerFile+l.number, path, l.number) && !yield(doc, nil) {
+		if ok && g.admit(doc, recordNumber(file, l.number), path, l.number) && !yield(doc, nil) {
 			return false, nil
 		}
 	}

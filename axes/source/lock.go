@@ -1,5 +1,10 @@
 package source
 
+import (
+	"encoding/json"
+	"os"
+)
+
 // LockComparer is implemented by a [Pinner] that can tell what in a new lock is
 // not as in the one before.
 type LockComparer interface {
@@ -52,4 +57,45 @@ func compareEntries(before, after []lockEntry) LockChanges {
 		}
 	}
 	return c
+}
+
+// Locked is about how many bytes the documents of a source have: what a lock file says
+// under bytes, as they were found when it was written, or 0 where nothing says it. Files
+// in a repository count as they are there, packed or not.
+func Locked(src Source) int64 {
+	p, ok := src.(Pinner)
+	if !ok || p.LockFile() == "" {
+		return 0
+	}
+	f, err := os.Open(p.LockFile())
+	if err != nil {
+		return 0 // who reads the lock itself will say so
+	}
+	defer func() { _ = f.Close() }() // it was read only
+	return bytesIn(json.NewDecoder(f))
+}
+
+// bytesIn reads a lock up to its field bytes, which stands before the list of items.
+func bytesIn(lock *json.Decoder) int64 {
+	if begin, err := lock.Token(); err != nil || begin != json.Delim('{') {
+		return 0
+	}
+	for lock.More() {
+		name, err := lock.Token()
+		if err != nil {
+			return 0
+		}
+		if name == "bytes" {
+			var size int64
+			if lock.Decode(&size) != nil {
+				return 0
+			}
+			return max(size, 0)
+		}
+		var other json.RawMessage
+		if lock.Decode(&other) != nil {
+			return 0
+		}
+	}
+	return 0
 }

@@ -125,6 +125,7 @@ func (s *postgres) documents(ctx context.Context, yield func(axes.Document, erro
 	}
 	defer r.Close()
 	g := newGate(s.Empty, func(n int) string { return fmt.Sprintf("row %d in the order of the ids", n) })
+	g.sorted = true
 	more = true
 	err = r.rows(ctx, "", func(row tableRow) (bool, error) {
 		if e := lock.check(row); e != nil {
@@ -133,12 +134,6 @@ func (s *postgres) documents(ctx context.Context, yield func(axes.Document, erro
 		}
 		doc, ok := s.document(row, g)
 		more = !ok || !g.admit(doc, row.n, s.name, 0) || yield(doc, nil)
-		// Rows come in the order of their ids: only neighbours can be the same.
-		for id := range g.seen {
-			if id != doc.ID {
-				delete(g.seen, id)
-			}
-		}
 		return more, nil
 	})
 	if err != nil || !more {

@@ -261,6 +261,7 @@ func TestPostgres_lock(t *testing.T) {
 	if docs := sourcetest.Read(t, s); len(docs) != 3 {
 		t.Errorf("%d documents, want 3", len(docs))
 	}
+	wantBytes(t, s)
 	execute(t, dsn, `update articles set body = 'B2' where id = 2`, `delete from articles where id = 1`, `insert into articles values (4, 'd', 'D')`)
 	wantProblem(t, s, `the row with the id "2" is not as it was when it was locked`, `the id "4" is not in the lock file`, `the id "1" is in the lock file, but there no longer`, "run raglab lock")
 	again := lockOf(t, s)
@@ -298,7 +299,8 @@ func TestPostgres_lockRefreshes(t *testing.T) {
 	if again := lockOf(t, s); again != first {
 		t.Errorf("locking again without a change gives\n%s\nnot\n%s", again, first)
 	}
-	execute(t, dsn, `update articles set body = 'unseen' where id = 7`,
+	// As long as it was, for a lock says how large all rows are together.
+	execute(t, dsn, `update articles set body = 'u7' where id = 7`,
 		`update articles set body = 'new', updated = '2026-02-01' where id = 9`, `delete from articles where id = 11`,
 		`insert into articles values (60, 'x', 'y', '2026-02-02')`)
 	refreshed := lockOf(t, s)

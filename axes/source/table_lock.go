@@ -24,6 +24,8 @@ type tableLock struct {
 	// Newest is the highest updated_at, as text.
 	Newest    string `json:"newest,omitempty"`
 	Documents int    `json:"documents"`
+	// Bytes is that of [Locked].
+	Bytes int64 `json:"bytes,omitempty"`
 	// Rows maps ids to digests of title and body.
 	Rows map[string]string `json:"rows"`
 
@@ -195,13 +197,15 @@ func (k *tableLocker) run(ctx context.Context) error {
 	return k.found.err()
 }
 
-// count reads how many rows there are and which of them is the newest.
+// count reads how many rows there are, how large, and which of them is the newest. The
+// server knows how long a text is without unpacking it.
 func (k *tableLocker) count(ctx context.Context) error {
-	n, err := k.one(ctx, "count(*)")
+	length := func(name string) string { return "coalesce(octet_length(" + asText(name) + "), 0)" }
+	n, err := k.one(ctx, "count(*) || ' ' || coalesce(sum("+length(k.s.Title)+"::bigint + "+length(k.s.Body)+"), 0)")
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Sscan(textOrEmpty(n), &k.total); err != nil {
+	if _, err := fmt.Sscan(textOrEmpty(n), &k.total, &k.lock.Bytes); err != nil {
 		return fmt.Errorf("count rows: %w", err)
 	}
 	if k.s.UpdatedAt == "" {

@@ -112,7 +112,7 @@ func (s *huggingFace) readQueries(ctx context.Context, judged *judgements) (ques
 			return eachRow(ctx, at, t, &g.problems, func(row []*string) bool {
 				doc := axes.Document{ID: textOrEmpty(row[0]), Text: textOrEmpty(row[1])}
 				doc, ok := checkedRow(doc, at, t.line(), g)
-				if !ok || !g.checkID(doc.ID, i*recordsPerFile+t.line(), at, t.line()) {
+				if !ok || !g.checkID(doc.ID, recordNumber(i, t.line()), at, t.line()) {
 					return true
 				}
 				if strings.TrimSpace(doc.Text) == "" {

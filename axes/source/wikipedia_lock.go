@@ -21,9 +21,11 @@ type wikiLock struct {
 	Form     string `json:"form,omitempty"`
 	ID       string `json:"id,omitempty"`
 	// Selection is a digest of how the spec names the articles.
-	Selection   string       `json:"selection,omitempty"`
-	Fingerprint string       `json:"fingerprint"`
-	Documents   []wikiLocked `json:"documents"`
+	Selection   string `json:"selection,omitempty"`
+	Fingerprint string `json:"fingerprint"`
+	// Bytes is that of [Locked].
+	Bytes     int64        `json:"bytes,omitempty"`
+	Documents []wikiLocked `json:"documents"`
 }
 
 // wikiLocked is one article of a lock.
@@ -147,6 +149,7 @@ func (s *wikipedia) Lock(ctx context.Context, progress func(done, total int)) ([
 			wrong.add(e)
 		case !s.short(text, a, &n):
 			lock.Documents = append(lock.Documents, wikiLocked{a.ID, a.Title, a.PageID, a.RevID, utf8.RuneCountInString(text), textDigest(text)})
+			lock.Bytes += int64(len(text))
 		}
 		if progress != nil {
 			progress(i+1, len(list))

@@ -20,6 +20,7 @@ func TestWikipedia_pinnedTextsComeInTheOrderOfTheLock(t *testing.T) {
 	w := newWiki(t, ukrainian())
 	pinned := w.locked(t, byTitles("Львів", "Київ", "Дніпро"))
 	s := w.open(t, pinned)
+	wantBytes(t, s)
 	if u := s.(source.Pinner).Unpinned(); u != "" {
 		t.Errorf("a source with a lock says: %s", u)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"raglab/cache"
 	"raglab/engine/workspace"
+	"raglab/internal/param"
 	"raglab/spec"
 )
 
@@ -302,28 +303,6 @@ func parseAge(s string) (time.Duration, error) {
 	return age, nil
 }
 
-var sizeUnits = []struct {
-	name  string
-	bytes float64
-}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}}
+func parseSize(s string) (int64, error) { return param.ParseSize(s) }
 
-func parseSize(s string) (int64, error) {
-	for _, u := range sizeUnits {
-		if number, ok := strings.CutSuffix(s, u.name); ok {
-			v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-			if err == nil && v >= 0 {
-				return int64(v * u.bytes), nil
-			}
-		}
-	}
-	return 0, fmt.Errorf("%q is not a size such as 20GB", s)
-}
-
-func sizeText(n int64) string {
-	for _, u := range sizeUnits {
-		if u.bytes > 1 && float64(n) >= u.bytes {
-			return fmt.Sprintf("%.1f %s", float64(n)/u.bytes, u.name)
-		}
-	}
-	return fmt.Sprintf("%d B", n)
-}
+func sizeText(n int64) string { return param.SizeText(n) }

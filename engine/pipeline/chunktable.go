@@ -1,9 +1,12 @@
 package pipeline
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"math"
 	"sort"
 	"strconv"
@@ -289,17 +292,25 @@ func (c *chunkTable) collapse(hits []axes.Hit, depth int) []axes.Hit {
 	return out
 }
 
-// documents yields the documents and how many chunks they have.
-func (c *chunkTable) documents(yield func(id string, chunks int) bool) {
-	for rest := c.lines; len(rest) > 0; {
-		line, more, err := cutLine(rest)
-		if err != nil {
-			return // it was read when the table was
+// tableLines yields the documents of a table, one by one, and ends at an error.
+func tableLines(r io.Reader) iter.Seq2[tableLine, error] {
+	return func(yield func(tableLine, error) bool) {
+		in := bufio.NewReaderSize(r, 1<<16)
+		for {
+			line, err := in.ReadBytes('\n')
+			if errors.Is(err, io.EOF) && len(line) == 0 {
+				return
+			}
+			var l tableLine
+			if err == nil || errors.Is(err, io.EOF) {
+				l, _, err = cutLine(line)
+			}
+			if err != nil {
+				err = fmt.Errorf("read chunk table: %w", err)
+			}
+			if !yield(l, err) || err != nil {
+				return
+			}
 		}
-		id, err := trec.Unescape(string(line.id))
-		if err != nil || !yield(id, line.chunks) {
-			return
-		}
-		rest = more
 	}
 }

@@ -50,20 +50,20 @@ func (b *builder) fetch() (source.Source, any, []File, error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	size := int64(0)
-	for _, f := range files {
-		size += f.Size
-	}
-	b.sharding = shardsFor(size)
-	if b.env.cut != nil {
-		b.sharding = b.env.cut(size)
-	}
 	local := !source.Remote(kind, src)
+	size, err := b.corpusSize(src, local, files)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	b.size, b.sharding = size, shardsFor(size.bytes)
+	if b.env.cut != nil {
+		b.sharding = b.env.cut(size.bytes)
+	}
 	s := &engine.Stage{
 		Address: address("fetch", opt.Label),
 		Kind:    fetchKind(b.sharding, local),
-		Needs:   engine.Resources{CPU: 1}, Outside: size,
-		Work:   fetchWork{src, b.sharding},
+		Needs:   engine.Resources{CPU: 1}, Outside: bytesOf(files),
+		Work:   fetchWork{src, b.sharding, size},
 		Fields: append(paramFields("corpus", params, b.veil, nil), fileFields("corpus", params, files)...),
 		Check:  func() error { return Unchanged(files) },
 	}
@@ -78,6 +78,13 @@ func (b *builder) fetch() (source.Source, any, []File, error) {
 		engine.Field{Class: engine.Params, Path: "shards", Value: int64(b.shards)})
 	b.p.Fetch = b.p.Graph.Add(s)
 	return src, params, files, nil
+}
+
+func bytesOf(files []File) (total int64) {
+	for _, f := range files {
+		total += f.Size
+	}
+	return total
 }
 
 // fileFields name the content of local files by their place below the path that

@@ -170,17 +170,17 @@ func TestUnchanged_namesTheFile(t *testing.T) {
 func TestShardsFor_growsInPowersOfTwo(t *testing.T) {
 	t.Parallel()
 	last := sharding{}
-	for _, size := range []int64{0, 1 << 20, 32<<20 - 1, 32 << 20, 512<<20 - 1, 512 << 20, 512<<20 + 1, 5 << 30, 100 << 30, 1 << 40} {
+	for _, size := range []int64{0, 1 << 20, 32<<20 - 1, 32 << 20, 128 << 20, 128<<20 + 1, 256<<20 + 1, 512<<20 - 1, 512 << 20, 512<<20 + 1, 5 << 30, 100 << 30, 1 << 40} {
 		s := shardsFor(size)
-		if s.shards < last.shards || s.parts < last.parts || s.shards&(s.shards-1) != 0 || s.shards%s.parts != 0 || s.part(0).n > 1<<8 {
+		if s.shards < last.shards || s.parts < last.parts || s.shards&(s.shards-1) != 0 || s.shards%s.parts != 0 || s.part(0).n > 1<<7 {
 			t.Errorf("%+v for %d bytes, %+v for fewer", s, size, last)
 		}
-		if each := size / int64(s.shards); s.parts > 1 && s.shards < mostShards && (each > shardBytes || s.shards > 128 && 2*size <= int64(s.shards)*shardBytes) {
+		if each := size / int64(s.shards); s.shards < mostShards && (each > shardBytes || s.shards > 128 && 2*size <= int64(s.shards)*shardBytes) {
 			t.Errorf("%d bytes to a shard of %d", each, size)
 		}
 		last = s
 	}
-	for size, want := range map[int64]sharding{0: {8, 1}, 40 << 20: {32, 1}, 500 << 20: {32, 1}, 600 << 20: {256, 8}, 50 << 30: {16384, 512}} {
+	for size, want := range map[int64]sharding{0: {8, 1}, 40 << 20: {32, 1}, 200 << 20: {64, 1}, 500 << 20: {128, 1}, 512 << 20: {128, 4}, 600 << 20: {256, 8}, 50 << 30: {16384, 512}} {
 		if got := shardsFor(size); got != want {
 			t.Errorf("%d bytes: %+v, want %+v", size, got, want)
 		}

@@ -32,7 +32,7 @@ func newDealer(t *engine.Task, s sharding) (dealer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.parts > 1 {
+	if s.parts > 1 || s.shards > mostOpen {
 		return newBuckets(t, s, orders)
 	}
 	return newOpenShards(t, s, orders)
@@ -143,6 +143,9 @@ type buckets struct {
 	size  int // in shards
 	line  lineBuffer
 }
+
+// mostOpen bounds the shards that are written at once: each takes some 4 MB meanwhile.
+const mostOpen = 32
 
 // mostBuckets bounds the files that are open at once.
 const mostBuckets = 128

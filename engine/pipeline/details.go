@@ -65,7 +65,7 @@ type detailer struct {
 	*report.Details
 	questions []golden.Question
 	place     map[string]int // of a kept question, by id
-	parts     wholes
+	parts     *wholes
 	runs      []detailRun
 	cuts      []*detailCut
 	// runAt, cutAt, docAt and textAt are places, by a stage, a chunker's first stage, a

@@ -24,6 +24,7 @@ func shardName(prefix string, i int) string { return fmt.Sprintf("%s-%03d", pref
 type fetchWork struct {
 	source source.Source
 	sharding
+	size corpusSize // as planned
 }
 
 // fetchKind reads the corpus. One that is fetched over the network is neither the
@@ -73,6 +74,9 @@ func runFetch(ctx context.Context, t *engine.Task) error {
 		for _, text := range warner.Warnings() {
 			t.Warn("%s", text)
 		}
+	}
+	if text := w.size.surprise(w.sharding, int64(size)); text != "" {
+		t.Warn("%s", text)
 	}
 	t.Measure("documents", documents)
 	t.Measure("text_bytes", size)

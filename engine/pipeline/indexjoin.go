@@ -45,7 +45,7 @@ func runJoin(ctx context.Context, t *engine.Task) error {
 	if err != nil {
 		return err
 	}
-	j := joining{out: bufio.NewWriterSize(out, 1<<16), ordinals: make([][]uint32, w.parts)}
+	j := joining{out: bufio.NewWriterSize(out, 1<<16), ordinals: make([]ascending, w.parts)}
 	for i := range w.parts {
 		r, err := t.Open(shardName("chunks", i))
 		if err != nil {
@@ -77,8 +77,33 @@ func runJoin(ctx context.Context, t *engine.Task) error {
 type joining struct {
 	out      *bufio.Writer
 	parts    []*bufio.Reader
-	ordinals [][]uint32 // by part
-	next     uint32     // the ordinal of the next chunk
+	ordinals []ascending // by part
+	next     uint32      // the ordinal of the next chunk
+}
+
+// ascending are numbers of which each is above the one before, as their differences:
+// chunks of a part lie close together, and a byte or two hold what is between them.
+type ascending struct {
+	n     int
+	last  uint32
+	steps []byte
+}
+
+func (a *ascending) add(v uint32) {
+	a.steps = binary.AppendUvarint(a.steps, uint64(v-a.last))
+	a.n, a.last = a.n+1, v
+}
+
+// all yields the numbers.
+func (a *ascending) all(yield func(uint32) bool) {
+	v := uint32(0)
+	for rest := a.steps; len(rest) > 0; {
+		step, n := binary.Uvarint(rest)
+		v, rest = v+uint32(step), rest[n:]
+		if !yield(v) {
+			return
+		}
+	}
 }
 
 // add takes the next document, which is in that part.
@@ -103,7 +128,7 @@ func (j *joining) add(id string, part int) error {
 		return errors.New("more than 2^32-2 chunks")
 	}
 	for range l.chunks {
-		j.ordinals[part] = append(j.ordinals[part], j.next)
+		j.ordinals[part].add(j.next)
 		j.next++
 	}
 	_, err = j.out.Write(line)
@@ -139,12 +164,12 @@ func (j *joining) write(t *engine.Task) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	head := binary.LittleEndian.AppendUint64(nil, uint64(len(j.ordinals)))
 	for _, o := range j.ordinals {
-		head = binary.LittleEndian.AppendUint64(head, uint64(len(o)))
+		head = binary.LittleEndian.AppendUint64(head, uint64(o.n))
 	}
 	_, _ = out.Write(head) // the writer keeps its error
 	var b [4]byte
 	for _, part := range j.ordinals {
-		for _, o := range part {
+		for o := range part.all {
 			binary.LittleEndian.PutUint32(b[:], o)
 			_, _ = out.Write(b[:])
 		}

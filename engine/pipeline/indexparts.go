@@ -117,7 +117,7 @@ func (l *leafBuilder) newIndex(building *choice) (index, error) {
 func (l *leafBuilder) newPart(building *choice, address, order string, shards shardRange) (*engine.Stage, error) {
 	s := &engine.Stage{
 		Address: address, Kind: indexKindVolatile,
-		Needs: engine.Resources{CPU: 1 + l.workers, Memory: indexMemory}, Inputs: l.buildInputs(order, shards), Blocked: l.blocked,
+		Needs: engine.Resources{CPU: 1 + l.workers, Memory: l.buildMemory(shards)}, Inputs: l.buildInputs(order, shards), Blocked: l.blocked,
 	}
 	if l.resident {
 		s.Residence = l.env.Tables
@@ -133,6 +133,25 @@ func (l *leafBuilder) newPart(building *choice, address, order string, shards sh
 		}
 		return append(fields, settingFields(leaf)...), indexWork{leaf, analyzer, shards}, err
 	})
+}
+
+// What building an index takes of memory, as measured with made texts of a million
+// different words: so much, and so many times the texts; of vectors, whose length a plan
+// does not know, what 1,024 numbers to a kilobyte of text take, or 384 to 400 bytes.
+const (
+	buildBytes  = 160 << 20
+	textTimes   = 3
+	vectorTimes = 8
+)
+
+// buildMemory is what building an index over some shards takes of the machine's memory,
+// by the most that the plan knows them to have.
+func (l *leafBuilder) buildMemory(shards shardRange) int64 {
+	times := int64(textTimes)
+	if l.uses.Vectors {
+		times = vectorTimes
+	}
+	return buildBytes + times*l.size.most(l.sharding)*int64(shards.n)
 }
 
 // buildInputs are what an index over some shards is built from: their chunks and

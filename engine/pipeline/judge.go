@@ -108,7 +108,7 @@ type grading struct {
 	// parts, stands and spans are there for relevance by document, by chunk and by
 	// span: see [wholes]; the names under which judged chunks are ranked, where those
 	// are others'; the spans.
-	parts  wholes
+	parts  *wholes
 	stands map[string]string
 	spans  *metric.Spans
 }
@@ -117,13 +117,20 @@ type grading struct {
 func (j judging) grading(in inputs, questions []golden.Question) (*grading, error) {
 	g := &grading{questions: questions, ids: newInterner()}
 	g.rank = g.ids.rankings
+	// A corpus may have very many chunks: those of other documents are not kept.
+	judged := map[string]bool{}
+	for _, q := range questions {
+		for _, r := range q.Relevant {
+			judged[r.Doc], judged[artifact.DocumentOf(r.Doc)] = true, true
+		}
+	}
 	switch j.relevance {
 	case "document":
 		return g, j.byDocument(in, g)
 	case "span":
-		return g, j.bySpan(in, g)
+		return g, j.bySpan(in, g, judged)
 	case "chunk":
-		return g, j.byChunk(in, g)
+		return g, j.byChunk(in, g, judged)
 	}
 	return nil, fmt.Errorf("there is no relevance %q", j.relevance)
 }
@@ -166,11 +173,14 @@ func renamed(q golden.Question, name func(string) string) golden.Question {
 
 // byChunk takes the judged ids for chunks' names. A chunk that is returned in a
 // passage stands for the passage, whichever of its chunks is judged.
-func (j judging) byChunk(in inputs, g *grading) error {
+func (j judging) byChunk(in inputs, g *grading, judged map[string]bool) error {
 	g.stands = map[string]string{}
 	for chunk, err := range j.chunks(in) {
 		if err != nil {
 			return err
+		}
+		if !judged[chunk.Doc] {
+			continue
 		}
 		ranked := rankedName(chunk)
 		g.ids.id(ranked)
@@ -206,13 +216,16 @@ func (g *grading) unknown() (count int, example string) {
 }
 
 // bySpan takes a chunk for relevant when it holds enough of the answer span.
-func (j judging) bySpan(in inputs, g *grading) (err error) {
+func (j judging) bySpan(in inputs, g *grading, judged map[string]bool) (err error) {
 	if g.spans, err = metric.NewSpans(g.questions, j.coverage); err != nil {
 		return &engine.InputError{Err: err}
 	}
 	for chunk, err := range j.chunks(in) {
 		if err != nil {
 			return err
+		}
+		if !judged[chunk.Doc] {
+			continue
 		}
 		g.spans.Add(g.ids.id(rankedName(chunk)), chunk)
 	}
@@ -294,16 +307,12 @@ func (n *interner) has(s string) bool {
 	return ok
 }
 
-// rankings are a run's, whose chunks must all be known.
+// rankings are a run's.
 func (n *interner) rankings(run artifact.Run) ([][]uint32, error) {
 	rankings := make([][]uint32, len(run.Questions))
 	for i, chunks := range run.Chunks {
 		for _, c := range chunks {
-			at, ok := n.find(c)
-			if !ok {
-				return nil, fmt.Errorf("question %s: ranked chunk %s is not in the corpus", run.Questions[i], c)
-			}
-			rankings[i] = append(rankings[i], at)
+			rankings[i] = append(rankings[i], n.id(c))
 		}
 	}
 	return rankings, nil
@@ -312,7 +321,7 @@ func (n *interner) rankings(run artifact.Run) ([][]uint32, error) {
 // collapse ranks the documents of chunks, or the wholes that these are parts of,
 // each where its first chunk stands. A chunk that is ranked twice is an error:
 // credit would be given twice.
-func (n *interner) collapse(chunks []string, parts wholes) ([]uint32, error) {
+func (n *interner) collapse(chunks []string, parts *wholes) ([]uint32, error) {
 	seen := make(map[uint32]bool, len(chunks))
 	ranked := make(map[string]bool, len(chunks))
 	out := make([]uint32, 0, len(chunks))

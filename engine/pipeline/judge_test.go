@@ -1,12 +1,17 @@
 package pipeline
 
 import (
+	"bytes"
+	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"raglab/axes"
+	"raglab/axes/metric"
+	"raglab/engine/artifact"
 	"raglab/golden"
 )
 
@@ -179,3 +184,37 @@ func TestScore_spansAreToldByQuestion(t *testing.T) {
 		t.Errorf("lost %v", s.Lost)
 	}
 }
+
+// TestGrading_keepsWhatIsJudged: of a corpus with very many chunks, judging holds those of
+// judged documents.
+func TestGrading_keepsWhatIsJudged(t *testing.T) {
+	t.Parallel()
+	var chunks []axes.Chunk
+	for i := range 300 {
+		chunks = append(chunks, axes.Chunk{Doc: fmt.Sprint("d", i/3), N: i % 3, Text: "one two"})
+	}
+	in := filled{"chunks-000": lines(t, chunks...)}
+	for relevance, doc := range map[string]string{"span": "d7", "chunk": "d7#1"} {
+		g, err := judging{relevance: relevance, unreachable: metric.UnreachableZero, coverage: 1, shards: 1}.grading(in, []golden.Question{
+			{ID: "q", Relevant: []golden.Relevant{relevantTo(doc, "one two")}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(g.ids.ids) != 3 {
+			t.Errorf("by %s, judging one document holds %d chunks", relevance, len(g.ids.ids))
+		}
+		judged, err := g.judge(artifact.Run{Questions: []string{"q"}, Chunks: [][]string{{"d99#0", "d7#1"}}})
+		if err != nil || len(judged[0].Grades) != 2 || judged[0].Grades[0] > 0 || judged[0].Grades[1] != 1 {
+			t.Errorf("by %s: %v, %v", relevance, judged, err)
+		}
+	}
+}
+
+// filled are inputs in memory.
+type filled map[string][]byte
+
+func (f filled) Open(name string) (io.ReadCloser, error) {
+	return io.NopCloser(bytes.NewReader(f[name])), nil
+}
+func (f filled) Bytes(name string) ([]byte, error) { return f[name], nil }

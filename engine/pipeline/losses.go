@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"raglab/axes/metric"
 	"raglab/cache"
@@ -64,6 +65,19 @@ func (s stageInputs) blob(input string) (cache.Blob, *engine.Stage, error) {
 		return cache.Blob{}, nil, fmt.Errorf("%s has no result", in.From.Address)
 	}
 	return cache.Blob{}, nil, fmt.Errorf("%s does not read %q", s.stage.Address, input)
+}
+
+// open opens what a stage made, or nothing where it made none: see [collector.read].
+func (c *collector) open(s *engine.Stage, output string) (io.ReadCloser, error) {
+	blob, ok := c.out.Output(s, output)
+	if !ok {
+		return io.NopCloser(strings.NewReader("")), nil
+	}
+	r, err := c.store.Open(c.ctx, blob.Digest)
+	if err != nil {
+		return nil, &engine.LostInputError{Input: output, From: s, Err: err}
+	}
+	return r, nil
 }
 
 // Open implements [inputs].
@@ -185,12 +199,13 @@ func (tr *tracing) judged() map[string]bool {
 // corpus are the judged ids that are those of documents, or of the wholes that these are
 // parts of.
 func (tr *tracing) corpus() (map[string]bool, error) {
-	raw, err := tr.c.read(tr.c.p.Fetch, "order")
+	r, err := tr.c.open(tr.c.p.Fetch, "order")
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = r.Close() }() // it was read only
 	known, judged := map[string]bool{}, tr.judged()
-	for id, err := range idsIn(bytes.NewReader(raw)) {
+	for id, err := range idsIn(r) {
 		if err != nil {
 			return nil, err
 		}
@@ -208,16 +223,20 @@ func (tr *tracing) corpus() (map[string]bool, error) {
 func (tr *tracing) chunkedDocuments(row Row) (map[string]bool, error) {
 	documents, judged := map[string]bool{}, tr.judged()
 	for _, index := range row.Indexes[:1] {
-		raw, err := tr.c.read(index, "chunks")
+		r, err := tr.c.open(index, "chunks")
 		if err != nil {
 			return nil, err
 		}
-		table, err := parseTable(raw)
-		if err != nil {
-			return nil, err
-		}
-		for id, chunks := range table.documents {
-			if id = tr.parts.of(id); chunks > 0 && judged[id] {
+		defer func() { _ = r.Close() }() // it was read only
+		for line, err := range tableLines(r) {
+			if err != nil {
+				return nil, err
+			}
+			id, err := trec.Unescape(string(line.id))
+			if err != nil {
+				return nil, fmt.Errorf("read chunk table: %w", err)
+			}
+			if id = tr.parts.of(id); line.chunks > 0 && judged[id] {
 				documents[id] = true
 			}
 		}

@@ -41,7 +41,7 @@ func (r *remote) Documents(context.Context) iter.Seq2[axes.Document, error] {
 func TestFetch_readsASourceThatTellsItsProgress(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	out, err := l.run(t, fetchKind(sharding{8, 1}, false), fetchWork{&remote{}, sharding{8, 1}}, nil)
+	out, err := l.run(t, fetchKind(sharding{8, 1}, false), fetchWork{source: &remote{}, sharding: sharding{8, 1}}, nil)
 	if err != nil || string(out["order"]) != "\"d0\"\n\"d1\"\n" {
 		t.Errorf("order %q, %v", out["order"], err)
 	}

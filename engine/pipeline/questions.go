@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"maps"
 	"os"
 	"slices"
 
@@ -228,7 +227,7 @@ func (w questionsWork) known(t *engine.Task, set *golden.Set) (known map[string]
 		if err != nil {
 			return nil, nil, err
 		}
-		names = slices.Compact(slices.Sorted(maps.Values(parts)))
+		names = slices.Sorted(slices.Values(parts.names))
 	}
 	for id, err := range idsOf(t, "order") {
 		if err != nil {

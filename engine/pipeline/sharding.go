@@ -12,11 +12,12 @@ import (
 type sharding struct{ shards, parts int }
 
 const (
-	// smallCorpus and largeCorpus are the sizes from which on a corpus has more shards,
-	// and more than one part.
+	// smallCorpus and largeCorpus are the sizes from which on a corpus has more than
+	// fewShards, and more than one part.
 	smallCorpus = 32 << 20
 	largeCorpus = 512 << 20
-	// shardBytes is what a shard of a large corpus has at most, and more than half of
+	fewShards   = 8
+	// shardBytes is what a shard has at most, and in a large corpus more than half of
 	// it: one to two minutes of embedding on two cores, by a model as small as
 	// multilingual-e5-small.
 	shardBytes = 4 << 20
@@ -27,17 +28,17 @@ const (
 	partShards = 32
 )
 
-// shardsFor decides by the size of the corpus as its files have it.
+// shardsFor decides by the size of the corpus, 0 where it is not known: see [corpusSize].
 func shardsFor(bytes int64) sharding {
-	switch {
-	case bytes < smallCorpus:
-		return sharding{8, 1}
-	case bytes < largeCorpus:
-		return sharding{32, 1}
+	if bytes < smallCorpus {
+		return sharding{fewShards, 1}
 	}
-	shards := 128
+	shards := partShards
 	for shards < mostShards && bytes > int64(shards)*shardBytes {
 		shards *= 2
+	}
+	if bytes < largeCorpus {
+		return sharding{shards, 1}
 	}
 	return sharding{shards, shards / partShards}
 }

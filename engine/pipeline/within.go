@@ -1,10 +1,12 @@
 package pipeline
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -12,16 +14,35 @@ import (
 	"raglab/axes"
 	"raglab/engine"
 	"raglab/engine/artifact"
+	"raglab/internal/idmap"
 )
 
 // wholes maps documents that are parts of others, such as pages, to the ids of
 // these. Documents that are wholes of their own are not in it. It may be nil.
-type wholes map[string]string
+type wholes struct {
+	parts *idmap.Map // to places in names
+	at    map[string]uint64
+	names []string
+}
+
+func newWholes() *wholes { return &wholes{parts: idmap.New(), at: map[string]uint64{}} }
+
+// add notes of which whole a document is a part.
+func (w *wholes) add(part, whole string) {
+	at, ok := w.at[whole]
+	if !ok {
+		at = uint64(len(w.names))
+		w.at[whole], w.names = at, append(w.names, whole)
+	}
+	w.parts.Add(part, at)
+}
 
 // of is the id of the whole that a document is a part of, or the document's own.
-func (w wholes) of(doc string) string {
-	if whole, ok := w[doc]; ok {
-		return whole
+func (w *wholes) of(doc string) string {
+	if w != nil {
+		if at, ok := w.parts.Get(doc); ok {
+			return w.names[at]
+		}
 	}
 	return doc
 }
@@ -69,10 +90,13 @@ func (b *builder) documentInputs() []engine.Input {
 
 func runWithin(_ context.Context, t *engine.Task) error {
 	w := t.Work.(withinWork)
-	parts, known, others := wholes{}, map[string]bool{}, map[string]bool{}
-	var out bytes.Buffer
-	lines := json.NewEncoder(&out)
-	lines.SetEscapeHTML(false)
+	f := finding{wholes: newWholes(), others: map[string]bool{}}
+	out, err := t.Create("wholes")
+	if err != nil {
+		return err
+	}
+	lines := bufio.NewWriterSize(out, 1<<16)
+	documents := 0
 	for i := range w.shards {
 		in, err := t.Open(shardName("documents", i))
 		if err != nil {
@@ -82,62 +106,87 @@ func runWithin(_ context.Context, t *engine.Task) error {
 			if err != nil {
 				return fmt.Errorf("read documents: %w", err)
 			}
-			known[doc.ID] = true
-			whole := doc.Meta[w.field]
+			documents++
+			whole := f.look(doc, w.field)
 			if whole == "" {
-				for name := range doc.Meta {
-					others[name] = true
-				}
 				continue
 			}
-			parts[doc.ID] = whole
-			if err := lines.Encode(wholeLine{doc.ID, whole}); err != nil {
+			if err := encodeLine(lines, wholeLine{doc.ID, whole}); err != nil {
 				return fmt.Errorf("write wholes: %w", err)
 			}
 		}
 	}
-	if err := w.check(parts, others); err != nil {
+	if err := f.check(w.field); err != nil {
 		return &engine.InputError{Err: err}
 	}
-	if alone := len(known) - len(parts); alone > 0 {
-		t.Warn("%d of %d documents do not say in %q what they are a part of: each is a whole of its own", alone, len(known), w.field)
+	if alone := documents - f.parts.Len(); alone > 0 {
+		t.Warn("%d of %d documents do not say in %q what they are a part of: each is a whole of its own", alone, documents, w.field)
 	}
-	return t.Write("wholes", out.Bytes())
+	if err := lines.Flush(); err != nil {
+		return fmt.Errorf("write wholes: %w", err)
+	}
+	return nil
+}
+
+// finding is what becomes known of parts and wholes.
+type finding struct {
+	*wholes
+	// examples are parts, one of each whole; others is the metadata of documents that
+	// are parts of none.
+	examples []string
+	others   map[string]bool
+}
+
+// look notes of what a document is a part, and returns it.
+func (f *finding) look(doc axes.Document, field string) string {
+	whole := doc.Meta[field]
+	if whole == "" {
+		for name := range doc.Meta {
+			f.others[name] = true
+		}
+		return ""
+	}
+	f.add(doc.ID, whole)
+	if len(f.names) > len(f.examples) {
+		f.examples = append(f.examples, doc.ID)
+	}
+	return whole
 }
 
 // check refuses a field that nothing has, and wholes that are parts themselves:
 // which of the two a judgement of such an id is about could only be guessed.
-func (w withinWork) check(parts wholes, others map[string]bool) error {
-	if len(parts) == 0 {
+func (f *finding) check(field string) error {
+	if f.parts.Len() == 0 {
 		names := "there is no metadata at all"
-		if len(others) > 0 {
-			names = "there are " + strings.Join(slices.Sorted(maps.Keys(others)), ", ")
+		if len(f.others) > 0 {
+			names = "there are " + strings.Join(slices.Sorted(maps.Keys(f.others)), ", ")
 		}
-		return fmt.Errorf("no document has the metadata %q that golden's within names; %s", w.field, names)
+		return fmt.Errorf("no document has the metadata %q that golden's within names; %s", field, names)
 	}
-	for _, part := range slices.Sorted(maps.Keys(parts)) {
-		whole := parts[part]
-		if above, nested := parts[whole]; nested && above != whole {
-			return fmt.Errorf("document %s is a part of %s, which is itself a part of %s: name the outermost in %q of each", part, whole, above, w.field)
+	for i, whole := range f.names {
+		if above := f.of(whole); above != whole {
+			return fmt.Errorf("document %s is a part of %s, which is itself a part of %s: name the outermost in %q of each", f.examples[i], whole, above, field)
 		}
 	}
 	return nil
 }
 
 // readWholes reads what the stage wrote.
-func readWholes(in inputs) (wholes, error) {
-	raw, err := in.Bytes("wholes")
+func readWholes(in inputs) (*wholes, error) {
+	r, err := in.Open("wholes")
 	if err != nil {
 		return nil, err
 	}
-	parts := wholes{}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	for dec.More() {
+	defer func() { _ = r.Close() }() // it was read only
+	parts := newWholes()
+	for dec := json.NewDecoder(r); ; {
 		var l wholeLine
-		if err := dec.Decode(&l); err != nil {
+		switch err := dec.Decode(&l); {
+		case errors.Is(err, io.EOF):
+			return parts, nil
+		case err != nil:
 			return nil, fmt.Errorf("read wholes: %w", err)
 		}
-		parts[l.ID] = l.Within
+		parts.add(l.ID, l.Within)
 	}
-	return parts, nil
 }
