@@ -1,7 +1,7 @@
 # Two targets for a newcomer: quickstart and test. See the README.
 export GOFLAGS := -buildvcs=false
 
-.PHONY: build quickstart test test-browser lint bench fuzz clean
+.PHONY: build quickstart test test-browser test-fleet lint bench fuzz clean
 
 build: bin/raglab
 
@@ -20,6 +20,14 @@ test:
 # it leaves pictures.
 test-browser:
 	CI=true go test -timeout 10m -count=1 ./internal/report/html/...
+
+# The tests of several hosts, with one that embeds for ten minutes, which reads
+# ../shared: on hosts of network namespaces where the system makes them (as root), then
+# all but that one on hosts that are processes.
+test-fleet: build
+	bin/raglab setup experiments/uk_unlp.hcl
+	go test -timeout 60m -count=1 -run '^Test(Fleet|LAN)_' ./cmd/raglab -fleet
+	go test -timeout 30m -count=1 -run '^TestFleet_' ./cmd/raglab -lan processes
 
 lint:
 	@unformatted=$$(go tool gofumpt -l .); if [ -n "$$unformatted" ]; then echo "not formatted:" $$unformatted; exit 1; fi
