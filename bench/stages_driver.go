@@ -15,8 +15,10 @@ import (
 	"raglab/engine/fleet/sim"
 )
 
-// The steps of stagesDriver.
+// stagesCommand is raglab plan of a spec, the others the steps of stagesDriver.
 const (
+	stagesCommand = "raglab plan"
+
 	stagesGraph  = "build the graph"
 	stagesNew    = "plan, nothing known"
 	stagesCached = "plan, everything cached"

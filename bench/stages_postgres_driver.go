@@ -18,7 +18,8 @@ import (
 // The steps of stagesPostgresDriver.
 const (
 	stagesSubmitPostgres  = "submit to Postgres"
-	stagesReleasePostgres = "finish what a fifth of them wait for"
+	stagesFinishPostgres  = "finish what a fifth of them wait for"
+	stagesReleasePostgres = "finish it, until all of those are ready"
 	stagesDrainPostgres   = "claim and finish on Postgres"
 )
 
@@ -83,8 +84,8 @@ func (d *onPostgres) submitStages(ctx context.Context, count int) error {
 // experimentOf is the experiment of so many stages that both drivers bring about.
 func experimentOf(count int) sim.Shape { return sim.Experiment(1, count/5, 8, count*3/80) }
 
-// drainStages has workers claim and finish the first node, for which all shards wait,
-// and then nodes until so many are done.
+// drainStages has workers finish the first node, for which all shards wait, and then claim
+// and finish nodes until so many are done.
 func (d *onPostgres) drainStages(ctx context.Context, claims int) error {
 	var workers []*river.Queue
 	for i := range stagesPostgresWorkers {
@@ -98,11 +99,50 @@ func (d *onPostgres) drainStages(ctx context.Context, claims int) error {
 		defer func() { _ = q.Close(context.WithoutCancel(ctx)) }() // the server is dropped
 		workers = append(workers, q)
 	}
-	if _, err := d.time(stagesReleasePostgres, 0, func() error { return makeNext(ctx, workers[0], "bench0") }); err != nil {
+	if err := d.release(ctx, workers[0]); err != nil {
 		return err
 	}
 	_, err := d.time(stagesDrainPostgres, claims, func() error { return drainOn(ctx, workers, claims) })
 	return err
+}
+
+// release finishes the first node: how long that takes, and how long until what waits for
+// it is ready.
+func (d *onPostgres) release(ctx context.Context, q *river.Queue) error {
+	c, err := q.Claim(ctx, fleet.Offer{Worker: "bench0", Classes: []fleet.Class{fleet.CPU}})
+	if err != nil {
+		return err
+	}
+	var finished time.Duration
+	s, err := d.time(stagesReleasePostgres, 0, func() error {
+		began := time.Now()
+		if err := finishNext(ctx, q, c); err != nil {
+			return err
+		}
+		finished = time.Since(began)
+		return d.awaitReleased(ctx)
+	})
+	if err == nil {
+		d.samples = append(d.samples, sample{Tool: s.Tool, Step: stagesFinishPostgres, Threads: s.Threads, Wall: finished.Seconds()})
+	}
+	return err
+}
+
+// awaitReleased waits until the queue owes nobody the end of a node.
+func (d *onPostgres) awaitReleased(ctx context.Context) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for owes := true; owes; {
+		if err := d.db.Pool().QueryRow(ctx, `select exists (select from fleet_spread)`).Scan(&owes); err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }
 
 // drainOn lets every slot of the workers claim and finish, until so many are claimed.
@@ -129,6 +169,11 @@ func makeNext(ctx context.Context, q fleet.Queue, name string) error {
 	if err != nil {
 		return err
 	}
+	return finishNext(ctx, q, c)
+}
+
+// finishNext finishes a node that was claimed.
+func finishNext(ctx context.Context, q fleet.Queue, c *fleet.Claim) error {
 	return q.Finish(ctx, c, fleet.Result{
 		Made:       engine.Made{Key: c.Key, Outputs: []cache.Blob{{Name: "out", Digest: cache.Digest(c.Key), Size: 1}}},
 		Completion: engine.Executed, Wall: time.Millisecond,

@@ -15,14 +15,15 @@ type Graph struct {
 
 	byKey     map[cache.Key]*Stage
 	byAddress map[string]*Stage
-	taken     map[string]int // how often an address was asked for by different stages
+	taken     map[string]int   // how often an address was asked for by different stages
+	fields    map[string]Field // by encoding, see share
 	edges     int
 	buf       []byte
 }
 
 // NewGraph returns an empty graph.
 func NewGraph() *Graph {
-	return &Graph{byKey: map[cache.Key]*Stage{}, byAddress: map[string]*Stage{}, taken: map[string]int{}}
+	return &Graph{byKey: map[cache.Key]*Stage{}, byAddress: map[string]*Stage{}, taken: map[string]int{}, fields: map[string]Field{}}
 }
 
 // Add puts a stage whose inputs are all in the graph into it, and returns the
@@ -41,6 +42,7 @@ func (g *Graph) Add(s *Stage) *Stage {
 		}
 		return same
 	}
+	s.Fields = g.share(s.Fields)
 	s.Address = g.free(s.Address)
 	s.index = len(g.Stages)
 	g.Stages = append(g.Stages, s)
@@ -48,6 +50,24 @@ func (g *Graph) Add(s *Stage) *Stage {
 	g.byAddress[s.Address] = s
 	g.edges += len(s.Inputs)
 	return s
+}
+
+// share puts fields that the graph has already in the place of equal ones, so that what
+// they are made of is held once: stages differ from others in one or two of them.
+func (g *Graph) share(fields []Field) []Field {
+	for i, f := range fields {
+		g.buf = appendField(g.buf[:0], f)
+		same, ok := g.fields[string(g.buf)]
+		if !ok {
+			same = f
+			g.fields[string(g.buf)] = f
+		}
+		fields[i] = same
+	}
+	if cap(fields) == len(fields) {
+		return fields
+	}
+	return slices.Clone(fields)
 }
 
 func (g *Graph) mustHave(s *Stage, in Input) {

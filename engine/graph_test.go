@@ -5,7 +5,9 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
+	"unsafe"
 
 	"pgregory.net/rapid"
 )
@@ -206,5 +208,23 @@ func TestGraph_scale(t *testing.T) {
 		if e > edges*1.2 || b > bytes*1.5 {
 			t.Errorf("%d stages: %.2f edges and %.0f bytes a stage; 1000 stages have %.2f and %.0f", n, e, b, edges, bytes)
 		}
+	}
+}
+
+// TestGraph_sharesFields: what equal fields are made of is held once, without room to grow.
+func TestGraph_sharesFields(t *testing.T) {
+	t.Parallel()
+	g, kind := NewGraph(), &Kind{Name: "make", Outputs: []string{"out"}}
+	var names []*byte
+	for i := range 2 {
+		fields := append(make([]Field, 0, 8), Field{Params, strings.Clone("text"), "x"}, Field{Params, "n", int64(i)})
+		s := g.Add(&Stage{Address: "make", Kind: kind, Fields: fields})
+		names = append(names, unsafe.StringData(s.Fields[1].Path))
+		if cap(s.Fields) > 3 {
+			t.Errorf("the fields have room for %d", cap(s.Fields))
+		}
+	}
+	if names[0] != names[1] {
+		t.Error("equal fields are held twice")
 	}
 }

@@ -35,11 +35,15 @@ func appendDefinition(dst []byte, kind *Kind, fields []Field) []byte {
 	dst = appendString(dst, kind.Version)
 	dst = appendLength(dst, len(fields))
 	for _, f := range fields {
-		dst = appendString(dst, string(f.Class))
-		dst = appendString(dst, f.Path)
-		dst = AppendValue(dst, f.Value)
+		dst = appendField(dst, f)
 	}
 	return dst
+}
+
+func appendField(dst []byte, f Field) []byte {
+	dst = appendString(dst, string(f.Class))
+	dst = appendString(dst, f.Path)
+	return AppendValue(dst, f.Value)
 }
 
 // planKey hashes a definition with the plan keys of the inputs.

@@ -52,6 +52,7 @@ type planning struct {
 	rates  map[string]time.Duration
 	ahead  lookahead
 	buf    []byte
+	in     []cache.Blob // of the stage that is planned
 	// renamed are the results of addresses that the graph no longer has; made
 	// when first needed.
 	renamed   map[string]*formerStages
@@ -154,18 +155,18 @@ func (w *planning) conclude(ps *PlannedStage) {
 	}
 }
 
-// inputs returns the blobs of a stage's inputs; false when one of them is not
-// known.
+// inputs returns the blobs of a stage's inputs, until it is called for the next stage;
+// false when one of them is not known.
 func (w *planning) inputs(s *Stage) ([]cache.Blob, bool) {
-	in := make([]cache.Blob, len(s.Inputs))
-	for i, input := range s.Inputs {
+	w.in = w.in[:0]
+	for _, input := range s.Inputs {
 		blob, ok := findOutput(w.plan.Stages[input.From.index].Outputs, input.Output)
 		if !ok {
 			return nil, false
 		}
-		in[i] = blob
+		w.in = append(w.in, blob)
 	}
-	return in, true
+	return w.in, true
 }
 
 func findOutput(blobs []cache.Blob, name string) (cache.Blob, bool) {

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -50,19 +51,21 @@ func (e *Experiment) definition(o *Option, c *Configuration) string {
 	if done.params == nil {
 		return "?" + o.Factor + "\x00" + o.Label
 	}
-	parts := []any{o.Factor, o.Kind}
+	text := fmt.Appendf(nil, "%q%q", o.Factor, o.Kind)
 	for i := range o.fields {
 		f := &o.fields[i]
+		var what any
 		switch {
 		case f.Ref != "":
-			parts = append(parts, f.Name, len(refLabels(f.Get(done.params))))
+			what = len(refLabels(f.Get(done.params)))
 		case len(f.refs.tunes) > 0:
-			parts = append(parts, f.Name, e.tunedText(f, c))
+			what = e.tunedText(f, c)
 		default:
-			parts = append(parts, f.Name, f.Get(done.params))
+			what = f.Get(done.params)
 		}
+		text = fmt.Appendf(append(text, f.Name...), "=%#v", what)
 	}
-	return encode(parts)
+	return string(text)
 }
 
 func (e *Experiment) tunedText(f *field, c *Configuration) []string {
@@ -90,6 +93,14 @@ func encode(v any) string {
 	return string(b)
 }
 
+func (l *loader) digestCorpus() []any {
+	parts := []any{l.e.Language, l.written(l.e.Corpus)}
+	if size := l.e.Size.Bytes; size > 0 {
+		parts = append(parts, size)
+	}
+	return parts
+}
+
 // digest hashes all that the spec means.
 func (l *loader) digest() string {
 	e := l.e
@@ -104,7 +115,7 @@ func (l *loader) digest() string {
 	}
 	whole := map[string]any{
 		"experiment": []string{e.Name, e.Title},
-		"corpus":     []any{e.Language, l.written(e.Corpus)},
+		"corpus":     l.digestCorpus(),
 		"golden":     []any{g, split},
 		"factors":    l.digestFactors(),
 		"tunes":      sortedTexts(e.Tunes, func(t *Tune) any { return []any{t.Name, t.Labels, t.Per} }),

@@ -100,6 +100,8 @@ func TestDigest_meaningCounts(t *testing.T) {
 		{"* 2", "* 3"},
 		{`"scifact"`, `"nfcorpus"`},
 		{`split = "test"`, `split = "train"`},
+		{`split = "test"`, "split = \"test\"\nsize = \"1GB\"\n"},
+		{`split = "test"`, "split = \"test\"\nsize = \"2GB\"\n"},
 		{`"document"`, `"span"`},
 		{"dev = 0.5", "dev = 0.4"},
 		{"overlap = axis.over\n", "overlap = axis.over / 2\n"},

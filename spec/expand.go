@@ -48,6 +48,9 @@ func (l *loader) expand() {
 	}
 	x.includes()
 	x.finish()
+	if c.Mode != StagedCross {
+		s.forget()
+	}
 }
 
 // base is the label of every factor's base option.

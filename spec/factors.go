@@ -212,7 +212,7 @@ func (l *loader) readKind(o *Option, kindAt hcl.Range, body *hclsyntax.Body, at 
 func (l *loader) ownAttributes(o *Option) []string {
 	switch {
 	case o.Factor == sourceFactor:
-		return []string{"language"}
+		return fieldNames(fieldsOf[corpusBlock]())
 	case l.isSlot(o.Factor):
 		return []string{"kind"}
 	}

@@ -13,8 +13,10 @@ func (l *loader) readGoldenSource(b *hclsyntax.Block, p goldenBlock) {
 	if p.File != "" || p.Queries != "" || p.Qrels != "" {
 		l.report(errorAt(sumGoldenFiles, b.DefRange(), "golden has either a source, or a file, or queries and qrels."))
 	}
-	if a := b.Body.Attributes["language"]; a != nil && !slices.ContainsFunc(o.fields, func(f field) bool { return f.Name == "language" }) {
-		l.report(errorAt(sumUnknownAttribute, a.NameRange, "The language is that of the corpus, and said there."))
+	for _, name := range l.ownAttributes(o) {
+		if a := b.Body.Attributes[name]; a != nil && !slices.ContainsFunc(o.fields, func(f field) bool { return f.Name == name }) {
+			l.report(errorAt(sumUnknownAttribute, a.NameRange, "The %s is that of the corpus, and said there.", name))
+		}
 	}
 	l.checkLocks(o)
 	if !o.bad && !o.info.BringsQuestions {

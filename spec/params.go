@@ -23,13 +23,35 @@ type evaluator struct {
 	once  sync.Once
 	first map[string]cty.Value // see [Experiment.firstOfGrids]
 
-	mu   sync.Mutex
-	memo map[memoKey]*evaluation
+	mu     sync.Mutex
+	memo   map[memoKey]*evaluation
+	values map[valueKey]fieldValue
 }
 
-type memoKey struct {
-	option *Option
-	read   string // the labels of what it reads
+// memoKey names an option under certain values, valueKey one of its parameters: of two
+// that read an axis each there are far fewer values than of both together.
+type (
+	memoKey struct {
+		option *Option
+		reading
+	}
+	valueKey struct {
+		field *field
+		reading
+	}
+)
+
+// reading tells apart the values that references have.
+type reading struct {
+	place int    // in the product of the axes
+	tuned string // the labels of the tunes
+}
+
+// fieldValue is what an expression comes to, see [field.evaluate].
+type fieldValue struct {
+	value any
+	null  bool
+	diags hcl.Diagnostics
 }
 
 // evaluation is an option's parameters under certain values of axis and tune.
@@ -47,7 +69,7 @@ type link struct {
 }
 
 func newEvaluator(e *Experiment, static *hcl.EvalContext) *evaluator {
-	return &evaluator{e: e, static: static, memo: map[memoKey]*evaluation{}}
+	return &evaluator{e: e, static: static, memo: map[memoKey]*evaluation{}, values: map[valueKey]fieldValue{}}
 }
 
 // Params returns the parameters of an option, leg, corpus, output or store: a
@@ -69,30 +91,28 @@ func (e *Experiment) Params(o *Option, c *Configuration, tuned map[string]cty.Va
 }
 
 func (ev *evaluator) evaluate(o *Option, c *Configuration, tuned map[string]cty.Value) *evaluation {
-	key := memoKey{option: o, read: readLabels(o.refs, c, tuned)}
+	key := memoKey{o, readingOf(o.refs, c, tuned)}
 	ev.mu.Lock()
 	defer ev.mu.Unlock()
 	if done, ok := ev.memo[key]; ok {
 		return done
 	}
-	done := ev.compute(o, ev.context(o.refs, c, tuned))
+	done := ev.compute(o, c, tuned)
 	ev.memo[key] = done
 	return done
 }
 
-// readLabels writes down the values that references have.
-func readLabels(refs references, c *Configuration, tuned map[string]cty.Value) string {
-	if !refs.dynamic() {
-		return ""
-	}
-	var b strings.Builder
+// readingOf says which values references have.
+func readingOf(refs references, c *Configuration, tuned map[string]cty.Value) reading {
+	var r reading
 	for _, name := range refs.axes {
-		fmt.Fprintf(&b, "%s\x00", c.Label(name))
+		i := c.space.index[name]
+		r.place = r.place*len(c.space.factors[i].Options) + int(c.choice[i])
 	}
 	for _, name := range refs.tunes {
-		fmt.Fprintf(&b, "%s\x00", labelOf(tuned[name]))
+		r.tuned += labelOf(tuned[name]) + "\x00"
 	}
-	return b.String()
+	return r
 }
 
 // context adds to var and local the values of axis and tune that are read.
@@ -119,7 +139,7 @@ func (ev *evaluator) context(refs references, c *Configuration, tuned map[string
 	return ctx
 }
 
-func (ev *evaluator) compute(o *Option, ctx *hcl.EvalContext) *evaluation {
+func (ev *evaluator) compute(o *Option, c *Configuration, tuned map[string]cty.Value) *evaluation {
 	if o.info.Params == nil {
 		return &evaluation{}
 	}
@@ -128,10 +148,10 @@ func (ev *evaluator) compute(o *Option, ctx *hcl.EvalContext) *evaluation {
 		f := &o.fields[i]
 		value := f.value
 		if f.dynamic && !f.bad {
-			v, null, diags := f.evaluate(ctx, o.title())
-			done.diags = append(done.diags, diags...)
-			value = v
-			if null && f.Required {
+			read := ev.value(f, o, c, tuned)
+			done.diags = append(done.diags, read.diags...)
+			value = read.value
+			if read.null && f.Required {
 				done.diags = append(done.diags, errorAt(sumMissingAttribute, f.attr.Expr.Range(), "%s of %s is needed, but null.", f.Name, o.title()))
 			}
 		}
@@ -144,12 +164,23 @@ func (ev *evaluator) compute(o *Option, ctx *hcl.EvalContext) *evaluation {
 	if !o.bad && !done.diags.HasErrors() && o.info.Check != nil {
 		if err := o.info.Check(done.params, ev.e.Language); err != nil {
 			d := ev.e.ParamError(o, err)
-			d.Detail += whereRead(o.refs, ctx)
+			d.Detail += whereRead(o.refs, ev.context(o.refs, c, tuned))
 			done.diags = append(done.diags, d)
 		}
 	}
 	redact(done.diags, ev.e.world.hidden())
 	return done
+}
+
+// value evaluates a parameter once for all options of other axes than it reads.
+func (ev *evaluator) value(f *field, o *Option, c *Configuration, tuned map[string]cty.Value) fieldValue {
+	key := valueKey{f, readingOf(f.refs, c, tuned)}
+	v, ok := ev.values[key]
+	if !ok {
+		v.value, v.null, v.diags = f.evaluate(ev.context(f.refs, c, tuned), o.title())
+		ev.values[key] = v
+	}
+	return v
 }
 
 // whereRead says which values of axis and tune an option had when a problem
@@ -286,6 +317,9 @@ func (e *Experiment) Chosen(c *Configuration, factor string) []*Option {
 // TunesOf returns the tunes that a configuration's options and their legs
 // read, in the order of the spec.
 func (e *Experiment) TunesOf(c *Configuration) []*Tune {
+	if len(e.Tunes) == 0 {
+		return nil
+	}
 	read := map[string]bool{}
 	for _, f := range e.Factors {
 		for _, o := range e.Chosen(c, f.Name) {

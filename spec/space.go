@@ -153,6 +153,9 @@ func (s *space) shapeKey(i int, c *Configuration) int {
 	return s.place(c.choice, s.reads[i])*len(s.factors[i].Options) + int(c.choice[i])
 }
 
+// forget lets go of what is only needed to tell configurations apart.
+func (s *space) forget() { s.shapes, s.signatures, s.verdicts, s.rules = nil, nil, nil, nil }
+
 // number gives texts numbers from 0 in order of appearance.
 func number(numbers map[string]int32, text string) int32 {
 	n, ok := numbers[text]

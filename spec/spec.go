@@ -97,6 +97,8 @@ type Experiment struct {
 	Files map[string]*hcl.File
 	// Language of the corpus as a BCP 47 tag, or empty.
 	Language string
+	// Size is how large the spec says that the corpus is.
+	Size Size
 	// Corpus is the source: factor "source", its label the kind.
 	Corpus *Option
 	Golden Golden
@@ -128,6 +130,12 @@ type Experiment struct {
 	secrets         []string // of sensitive variables
 	ownSecrets      []string // of the store and of sources
 	sensitive       map[string]bool
+}
+
+// Size is a number of bytes that a spec states; zero where it states none.
+type Size struct {
+	Bytes int64
+	Range hcl.Range
 }
 
 // Factor is a slot of the pipeline, or a free number or string named by the user.

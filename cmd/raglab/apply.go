@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -236,7 +235,7 @@ const maxLost = 3
 // on.
 func (a *applyArgs) once(ctx context.Context, t terminal, view applyView, s *workspace.Session, plan *engine.Plan, away *workspace.Away) (*engine.Outcomes, error) {
 	if plan.Changes() {
-		debug.SetGCPercent(runningGC)
+		garbage.run()
 	}
 	view.begin(s, plan)
 	told := make(chan struct{})

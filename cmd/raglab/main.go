@@ -10,7 +10,6 @@ import (
 	"log"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -71,16 +70,8 @@ func main() {
 	os.Exit(run())
 }
 
-// Planning makes much and keeps most of it: collecting less often makes an apply
-// with nothing to do a quarter faster. Stages run with Go's own setting, since
-// memory is what they may be short of.
-const (
-	planningGC = 400
-	runningGC  = 100
-)
-
 func run() int {
-	debug.SetGCPercent(planningGC)
+	garbage.planning()
 	t := terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		t.screen = os.Stderr

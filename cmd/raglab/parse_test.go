@@ -82,7 +82,7 @@ func stagesOf(addresses []string, reasons ...engine.Reason) *engine.Plan {
 	return p
 }
 
-func lineTexts(lines []*planLine) []string {
+func lineTexts(lines []planLine) []string {
 	var texts []string
 	for _, l := range lines {
 		texts = append(texts, fmt.Sprintf("%s ×%d %s %d/%d", l.address, l.stages, l.reason, l.fresh, l.total))
@@ -99,6 +99,12 @@ func TestPlanLines(t *testing.T) {
 	for i := range manyLines + 1 {
 		many = append(many, fmt.Sprintf("score[%d]", i))
 	}
+	var most []string
+	var follows []engine.Reason
+	for i := range mostLines + 1 {
+		most = append(most, fmt.Sprintf("score[%d]", i))
+		follows = append(follows, engine.Reason{Kind: engine.ReasonDerived, Field: fmt.Sprintf("search[%d]", i)})
+	}
 	for _, c := range []struct {
 		name string
 		plan *engine.Plan
@@ -111,11 +117,12 @@ func TestPlanLines(t *testing.T) {
 		{"keys tell no reasons apart", stagesOf([]string{"embed[a]#000", "embed[a]#001"}, missing, missing2), false, []string{"embed[a] ×2 result missing: record 2/20"}},
 		{"many of a kind are one line", stagesOf(many, isNew), false, []string{fmt.Sprintf("score[…] ×%d never run %d/%d", len(many), len(many), 10*len(many))}},
 		{"few are not", stagesOf(many[:2], isNew), false, []string{"score[0] ×1 never run 1/10", "score[1] ×1 never run 1/10"}},
+		{"many that follow each another are one", stagesOf(most, follows...), false, []string{fmt.Sprintf("score[…] ×%d follows search[…] %d/%d", len(most), len(most), 10*len(most))}},
 		{"nothing", &engine.Plan{}, false, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, lineTexts(planLines(c.plan, c.all))); diff != "" {
+			if diff := cmp.Diff(c.want, lineTexts(linesOf(c.plan, c.all))); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"math"
@@ -32,14 +33,15 @@ type planHuman struct {
 }
 
 func (v planHuman) plan(s *workspace.Session, p *engine.Plan) error {
-	fmt.Fprint(v.out, crossLine(s.Experiment))
+	out := bufio.NewWriter(v.out)
+	fmt.Fprint(out, crossLine(s.Experiment))
 	if p.Partial {
-		fmt.Fprintln(v.out, partialWarning)
+		fmt.Fprintln(out, partialWarning)
 	}
-	showLines(v.out, planLines(p, v.all))
-	showNotes(v.out, p.Notes)
-	fmt.Fprintf(v.out, "\n%s\n", summaryLine(workspace.Summarise(p), s.Experiment.Budget))
-	return nil
+	showLines(out, linesOf(p, v.all))
+	showNotes(out, p.Notes)
+	fmt.Fprintf(out, "\n%s\n", summaryLine(workspace.Summarise(p), s.Experiment.Budget))
+	return out.Flush()
 }
 
 const partialWarning = "Warning: only the targets are planned; results will be partial."
@@ -86,126 +88,12 @@ func accounts(a spec.Accounting) string {
 	return strings.Join(parts, ", ")
 }
 
-// planLine is one or more stages with the same outcome and reason.
-type planLine struct {
-	address      string
-	outcome      engine.Outcome
-	reason, note string
-	stages       int
-	fresh, total int
-	unit         string
-}
-
-func newPlanLine(address string, o engine.Outcome, r engine.Reason, note string, f *engine.Forecast) *planLine {
-	l := &planLine{address: address, outcome: o, reason: reasonText(r), note: note, stages: 1}
-	if f != nil {
-		l.fresh, l.total, l.unit = f.New, f.Total, f.Unit
-	}
-	return l
-}
-
-// reasonText is the reason in words, without the key of a result that is missing
-// or damaged: a key tells a reader nothing and sets apart what is alike.
-func reasonText(r engine.Reason) string {
-	if strings.HasPrefix(r.Field, "record ") {
-		r.Field = "record"
-	}
-	return r.String()
-}
-
-// kind is the word that the address begins with.
-func (l *planLine) kind() string {
-	kind, _, _ := strings.Cut(l.address, "[")
-	return kind
-}
-
-// planLines lists a plan's stages: those that would do something, the shards of
-// one stage and the stages of one kind joined where the plan says the same of
-// them, or really all, one by one.
-func planLines(p *engine.Plan, all bool) []*planLine {
-	var lines []*planLine
-	for i := range p.Stages {
-		ps := &p.Stages[i]
-		if ps.Outcome != "" && (all || ps.Outcome != engine.Cached) {
-			lines = append(lines, newPlanLine(ps.Stage.Address, ps.Outcome, ps.Reason, ps.Note, ps.Forecast))
-		}
-	}
-	if all {
-		return lines
-	}
-	return joinKinds(joinShards(lines))
-}
-
-// said is what the plan says of a line's stages.
-type said struct {
-	what         string
-	outcome      engine.Outcome
-	reason, note string
-}
-
-func (l *planLine) said(what string) said { return said{what, l.outcome, l.reason, l.note} }
-
-// join adds a line's stages to the one that stands for them.
-func (l *planLine) join(other *planLine) {
-	l.stages, l.fresh, l.total = l.stages+other.stages, l.fresh+other.fresh, l.total+other.total
-}
-
-// joinShards joins the shards of one stage.
-func joinShards(lines []*planLine) []*planLine {
-	joined := map[said]*planLine{}
-	var out []*planLine
-	for _, l := range lines {
-		base := engine.WithoutShard(l.address)
-		if shard := l.address[len(base):]; shard != "" { // what follows a shard is of the same one
-			l.reason = strings.ReplaceAll(l.reason, "]"+shard, "]")
-		}
-		k := l.said(base)
-		if j, ok := joined[k]; ok {
-			j.join(l)
-			continue
-		}
-		l.address = base
-		joined[k] = l
-		out = append(out, l)
-	}
-	return out
-}
-
-// manyLines is how many lines of one kind, outcome and reason are shown one by
-// one.
-const manyLines = 6
-
-// joinKinds joins the lines of one kind of stage where they are many.
-func joinKinds(lines []*planLine) []*planLine {
-	count := map[said]int{}
-	for _, l := range lines {
-		count[l.said(l.kind())]++
-	}
-	joined := map[said]*planLine{}
-	var out []*planLine
-	for _, l := range lines {
-		k := l.said(l.kind())
-		if count[k] <= manyLines {
-			out = append(out, l)
-			continue
-		}
-		if j, ok := joined[k]; ok {
-			j.join(l)
-			continue
-		}
-		l.address = l.kind() + "[…]"
-		joined[k] = l
-		out = append(out, l)
-	}
-	return out
-}
-
 var outcomeSign = map[engine.Outcome]string{
 	engine.Cached: " ", engine.WillRun: "+", engine.Maybe: "?", engine.Blocked: "!",
 }
 
 // showLines writes lines, set apart from what stands before them.
-func showLines(w io.Writer, lines []*planLine) {
+func showLines(w io.Writer, lines []planLine) {
 	if len(lines) > 0 {
 		fmt.Fprintln(w)
 	}

@@ -224,11 +224,11 @@ func showPlan(t terminal, p *workspace.SavedPlan) {
 	if p.Summary.Partial {
 		fmt.Fprintln(t.out, partialWarning)
 	}
-	var lines []*planLine
+	lines := newPlanLines()
 	for _, s := range p.Stages {
-		lines = append(lines, newPlanLine(s.Address, s.Outcome, s.Reason, s.Note, s.Forecast))
+		lines.add(s.Address, s.Outcome, s.Reason, s.Note, s.Forecast)
 	}
-	showLines(t.out, joinKinds(joinShards(lines)))
+	showLines(t.out, lines.lines())
 	showNotes(t.out, p.Notes)
 	fmt.Fprintf(t.out, "\n%s\n", summaryLine(p.Summary, spec.Budget{}))
 }

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"raglab/axes"
+	"raglab/axes/chunker"
 	"raglab/axes/metric"
 	"raglab/engine"
 	"raglab/golden"
@@ -80,19 +82,14 @@ type Tuning struct {
 // local files that the corpus and the questions consist of, to name their
 // content, and nothing else. Diagnostics are [hcl.Diagnostics] in the error.
 func Build(ctx context.Context, exp *spec.Experiment, rows []*spec.Configuration, env Env) (*Pipeline, error) {
-	b := &builder{
-		ctx: ctx, exp: exp, env: env, firsts: exp.FirstOfGrids(),
-		p:       &Pipeline{Experiment: exp, Graph: engine.NewGraph()},
-		chunked: map[sharded]chunked{}, embedded: map[sharded]embedded{}, indexes: map[namedIndex]index{},
-	}
-	b.instances = newInstances(env, exp.Language)
-	b.p.instances = b.instances
+	b := newBuilder(ctx, exp, env)
 	if err := b.common(); err != nil {
 		return nil, err
 	}
 	if err := b.tunings(rows); err != nil {
 		return nil, err
 	}
+	b.p.Rows = make([]Row, 0, len(rows))
 	for _, cfg := range rows {
 		row, err := b.row(cfg)
 		if err != nil {
@@ -114,6 +111,7 @@ type builder struct {
 	firsts    map[string]cty.Value
 	instances *instances
 	sharding
+	size    corpusSize
 	metrics []metric.Metric
 	// wholes is the input that says which documents are parts of others, if that
 	// counts.
@@ -124,8 +122,23 @@ type builder struct {
 	chunked  map[sharded]chunked
 	embedded map[sharded]embedded
 	indexes  map[namedIndex]index
+	searches map[searched][]engine.Input
 	// exact is the option of all exact twins, once there is one.
 	exact *choice
+	// chosen are the choices of options that are the same in all configurations.
+	chosen   map[*spec.Option]*choice
+	chunkers []axes.Kind[chunker.Chunker]
+	// scores is what the score stages of a part of the questions have in common,
+	// lists what rows have: see [builder.sharedList].
+	scores map[string]partScore
+	lists  map[string][]*engine.Stage
+	buf    []byte
+}
+
+// partScore is the definition of score stages.
+type partScore struct {
+	fields []engine.Field
+	work   any
 }
 
 // sharded names the stages, one for each shard, of an option: by what it is
@@ -133,6 +146,18 @@ type builder struct {
 type sharded struct {
 	of, name string
 	params   any
+}
+
+func newBuilder(ctx context.Context, exp *spec.Experiment, env Env) *builder {
+	b := &builder{
+		ctx: ctx, exp: exp, env: env, firsts: exp.FirstOfGrids(), instances: newInstances(env, exp.Language),
+		p:       &Pipeline{Experiment: exp, Graph: engine.NewGraph()},
+		chunked: map[sharded]chunked{}, embedded: map[sharded]embedded{}, indexes: map[namedIndex]index{}, searches: map[searched][]engine.Input{},
+		chosen: map[*spec.Option]*choice{}, chunkers: chunker.Kinds(),
+		scores: map[string]partScore{}, lists: map[string][]*engine.Stage{},
+	}
+	b.p.instances = b.instances
+	return b
 }
 
 func (b *builder) common() error {
@@ -155,13 +180,33 @@ func (b *builder) row(cfg *spec.Configuration) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	row := Row{Configuration: cfg, Ingest: asked.ingest, Indexes: asked.indexes, Ask: asked.ask, Checks: asked.checks, Run: asked.run, Found: asked.found, Legs: asked.legs, Chunks: asked.chunks.name}
+	row := Row{
+		Configuration: cfg, Run: asked.run, Found: asked.found, Legs: asked.legs, Ask: asked.ask, Chunks: asked.chunks.name,
+		Ingest: b.sharedList(asked.ingest), Indexes: b.sharedList(asked.indexes), Checks: b.sharedList(asked.checks),
+	}
 	row.Score = b.score(asked, "test")
 	if b.exp.Golden.Split != nil {
 		row.Dev = b.score(asked, "dev")
 	}
 	row.Abstains, err = b.abstain(cfg, fit, asked)
 	return row, err
+}
+
+// sharedList is an equal list that an earlier row has, or the list itself.
+func (b *builder) sharedList(list []*engine.Stage) []*engine.Stage {
+	if len(list) == 0 {
+		return nil
+	}
+	b.buf = b.buf[:0]
+	for _, s := range list {
+		b.buf = binary.AppendUvarint(b.buf, uint64(s.Index()))
+	}
+	same, ok := b.lists[string(b.buf)]
+	if !ok {
+		same = list
+		b.lists[string(b.buf)] = list
+	}
+	return same
 }
 
 // asked is the part of a pipeline that ends in a run.
@@ -270,26 +315,35 @@ func (b *builder) blame(options []*choice, err error) error {
 
 // score adds the stage that scores a run on one part of the questions.
 func (b *builder) score(a asked, part string) *engine.Stage {
+	common, ok := b.scores[part]
+	if !ok {
+		common = b.newPartScore(part)
+		b.scores[part] = common
+	}
+	return b.p.Graph.Add(&engine.Stage{
+		Address: address("score", a.name+" "+part),
+		Kind:    scoreKind,
+		Needs:   engine.Resources{CPU: 1},
+		Fields:  common.fields,
+		Inputs:  b.judgingInputs(a),
+		Work:    common.work,
+	})
+}
+
+func (b *builder) newPartScore(part string) partScore {
 	split := b.exp.Golden.Split
 	names := make([]engine.Value, len(b.metrics))
 	for i, m := range b.metrics {
 		names[i] = m.Name()
 	}
-	s := &engine.Stage{
-		Address: address("score", a.name+" "+part),
-		Kind:    scoreKind,
-		Needs:   engine.Resources{CPU: 1},
-		Fields:  append(b.judgingFields(), engine.Field{Class: engine.Params, Path: "score.metrics", Value: names}),
-		Inputs:  b.judgingInputs(a),
-		Work:    scoreWork{judging: b.judging(), metrics: b.metrics, part: partOf(split, part)},
-	}
+	fields := append(b.judgingFields(), engine.Field{Class: engine.Params, Path: "score.metrics", Value: names})
 	for _, m := range b.metrics {
-		s.Fields = append(s.Fields, engine.Field{Class: engine.Code, Path: "metric " + m.Name(), Value: m.Kind().Version})
+		fields = append(fields, engine.Field{Class: engine.Code, Path: "metric " + m.Name(), Value: m.Kind().Version})
 	}
 	if split != nil {
-		s.Fields = append(s.Fields, splitFields(split, part)...)
+		fields = append(fields, splitFields(split, part)...)
 	}
-	return b.p.Graph.Add(s)
+	return partScore{slices.Clip(fields), scoreWork{judging: b.judging(), metrics: b.metrics, part: partOf(split, part)}}
 }
 
 func splitFields(s *spec.Split, part string) []engine.Field {

@@ -35,11 +35,31 @@ type choice struct {
 	late map[string][]string
 	fit  fitting
 	veil func(engine.Value) engine.Value
+	// kept are all its fields, where they were asked to be kept.
+	kept []engine.Field
 }
 
 // choose evaluates an option. The parameters of a choice that waits for a tune
 // stage are those of the grids' first values.
 func (b *builder) choose(opt *spec.Option, cfg *spec.Configuration, fit fitting) (*choice, error) {
+	if varies(opt) {
+		return b.newChoice(opt, cfg, fit)
+	}
+	c, ok := b.chosen[opt]
+	if !ok {
+		var err error
+		if c, err = b.newChoice(opt, cfg, fit); err != nil {
+			return nil, err
+		}
+		b.chosen[opt] = c
+	}
+	return c, nil
+}
+
+// varies tells whether an option's parameters differ between configurations.
+func varies(opt *spec.Option) bool { return len(opt.AxisRefs())+len(opt.TuneRefs()) > 0 }
+
+func (b *builder) newChoice(opt *spec.Option, cfg *spec.Configuration, fit fitting) (*choice, error) {
 	c := &choice{opt: opt, cfg: cfg, fit: fit, veil: b.veil}
 	tunes := opt.TuneRefs()
 	values := fit.given
@@ -95,6 +115,9 @@ func valueText(v cty.Value) string {
 // parameter that the filter admits. References to other options are left out:
 // those are inputs.
 func (c *choice) fields(version string, admit func(param.Field) bool) []engine.Field {
+	if admit == nil && c.kept != nil {
+		return c.kept
+	}
 	prefix := c.opt.Factor + "."
 	params := keyedParams(c.opt.Factor, c.params, c.veil, func(f param.Field) bool {
 		// What a late one will be is not known yet.
@@ -111,6 +134,14 @@ func (c *choice) fields(version string, admit func(param.Field) bool) []engine.F
 		fields = append(fields, f)
 	}
 	return fields
+}
+
+// keep makes the fields of a choice that rows share once. It is called while a pipeline
+// is built, by one goroutine.
+func (c *choice) keep(version string) {
+	if c.kept == nil && !varies(c.opt) {
+		c.kept = slices.Clip(c.fields(version, nil))
+	}
 }
 
 // paramFields are the parameters that enter a key, with secrets veiled.
@@ -146,6 +177,9 @@ func (b *builder) veil(v engine.Value) engine.Value {
 
 // lateInputs are the inputs that decide the choice's tuned parameters.
 func (c *choice) lateInputs() []engine.Input {
+	if len(c.late) == 0 {
+		return nil
+	}
 	stages := map[string]*engine.Stage{}
 	for _, tunes := range c.late {
 		for _, t := range tunes {

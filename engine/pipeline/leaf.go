@@ -100,6 +100,7 @@ func (l *leafBuilder) choose(cfg *spec.Configuration, fit fitting, opt *spec.Opt
 	l.options = append(l.options, t)
 	l.names = append(l.names, t.name)
 	kind, _ := axes.Find(text.Kinds, t.opt.Kind)
+	t.keep(kind.Version)
 	var blocked string
 	if l.textNeeds, blocked, err = l.builder.needs(kind.Needs(t.params)); err != nil {
 		return l.blame([]*choice{t}, err)
@@ -179,7 +180,7 @@ func (l *leafBuilder) addSearch() (err error) {
 	l.out.run, err = l.stage(&engine.Stage{
 		Address: address("search", names...), Kind: kind,
 		Needs: engine.Resources{CPU: l.env.Threads}, Blocked: l.blocked,
-		Inputs: append(append(l.search, l.index.inputs()...), l.index.names()),
+		Inputs: l.searchInputs(),
 	}, l.options, func(o []*choice) ([]engine.Field, any, error) {
 		leaf, analyzer, err := l.instancesOf(o)
 		if d, ok := leaf.(retriever.DepthLimiter); ok && err == nil {
@@ -189,6 +190,20 @@ func (l *leafBuilder) addSearch() (err error) {
 	})
 	l.out.ask, l.out.legs = include(l.out.ask, l.out.run), []*engine.Stage{l.out.run}
 	return err
+}
+
+// searched tells apart what searches read: an index, and the questions or their vectors.
+type searched struct{ table, questions *engine.Stage }
+
+// searchInputs are what the search reads, once for all searches of an index.
+func (l *leafBuilder) searchInputs() []engine.Input {
+	key := searched{l.index.table(), l.search[len(l.search)-1].From}
+	in, ok := l.searches[key]
+	if !ok {
+		in = slices.Clip(append(append(l.search, l.index.inputs()...), l.index.names()))
+		l.searches[key] = in
+	}
+	return in
 }
 
 // instancesOf makes the instances of the leaf and, when it reads text, of the

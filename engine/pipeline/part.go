@@ -40,13 +40,7 @@ type Cut struct {
 // values of their grids. Unlike [Build] it asks for no questions to be there.
 // Diagnostics are [hcl.Diagnostics] in the error.
 func BuildPart(ctx context.Context, exp *spec.Experiment, env Env, cuts bool) (*Part, error) {
-	b := &builder{
-		ctx: ctx, exp: exp, env: env, firsts: exp.FirstOfGrids(),
-		p:       &Pipeline{Experiment: exp, Graph: engine.NewGraph()},
-		chunked: map[sharded]chunked{}, embedded: map[sharded]embedded{}, indexes: map[namedIndex]index{},
-	}
-	b.instances = newInstances(env, exp.Language)
-	b.p.instances = b.instances
+	b := newBuilder(ctx, exp, env)
 	src, _, _, err := b.fetch()
 	if err != nil {
 		return nil, err

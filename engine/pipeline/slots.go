@@ -35,7 +35,7 @@ func (b *builder) chunk(cfg *spec.Configuration, fit fitting) (chunked, error) {
 	if err != nil {
 		return chunked{}, err
 	}
-	kind, _ := axes.Find(chunker.Kinds(), c.opt.Kind)
+	kind, _ := axes.Find(b.chunkers, c.opt.Kind)
 	slot := chunkSlot{builder: b, kind: kind, options: []*choice{c}}
 	key := sharded{name: c.name, params: c.params}
 	if kind.Needs(c.params).Embedder {
