@@ -101,7 +101,7 @@ func (s *Store) upload(ctx context.Context, b cache.Blob, source func() (io.Read
 				return err
 			}
 		}
-		err := s.try(ctx, doing, func(ctx context.Context) error { return s.send(ctx, s.bucket.Create, b, source) })
+		err := s.try(ctx, doing, s.create(b, source))
 		if !errors.Is(err, fs.ErrExist) {
 			return err
 		}
@@ -110,6 +110,26 @@ func (s *Store) upload(ctx context.Context, b cache.Blob, source func() (io.Read
 		}
 	}
 	return fmt.Errorf("%s: %s is in the way and cannot be removed", doing, s.place(blobName(b.Digest)))
+}
+
+// create is an attempt to make a blob's object. Each but the first looks whether it is there by now, if
+// it is long: the answer to the one before may have been lost, and a server that has the object already
+// may end the connection before it has heard all of it.
+func (s *Store) create(b cache.Blob, source func() (io.ReadCloser, error)) func(ctx context.Context) error {
+	again := false
+	return func(ctx context.Context) error {
+		if again && b.Size >= statFirst {
+			o, err := s.bucket.Stat(ctx, blobName(b.Digest))
+			switch {
+			case err == nil && !s.isBad(o):
+				return fs.ErrExist
+			case err != nil && !errors.Is(err, fs.ErrNotExist):
+				return err
+			}
+		}
+		again = true
+		return s.send(ctx, s.bucket.Create, b, source)
+	}
 }
 
 // keep reports whether a blob is there in its size, and makes sure that it stays. One of another size

@@ -211,6 +211,37 @@ func TestStore_unavailable(t *testing.T) {
 	}
 }
 
+// TestStore_lostAnswer: a long blob whose upload was answered in vain is not sent a second time.
+func TestStore_lostAnswer(t *testing.T) {
+	t.Parallel()
+	m := new(sharedtest.Memory)
+	b := &sharedtest.Faulty{Bucket: m}
+	s := open(t, b, shared.Options{Mode: shared.Write})
+	sent := 0
+	b.Before = func(op sharedtest.Op, name string) error {
+		if op == sharedtest.OpCreate && strings.HasPrefix(name, "cas/") {
+			sent++
+		}
+		return nil
+	}
+	lose := true
+	b.After = func(op sharedtest.Op, name string) error {
+		if op == sharedtest.OpCreate && strings.HasPrefix(name, "cas/") && lose {
+			lose = false
+			return sharedtest.ErrFault
+		}
+		return nil
+	}
+	content := sharedtest.Bytes(1 << 20)
+	blob := cachetest.Write(t, s, "output", content)
+	if sent != 1 || lose {
+		t.Errorf("it was sent %d times", sent)
+	}
+	if got, err := s.ReadAll(t.Context(), blob.Digest); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("%d bytes came back, %v", len(got), err)
+	}
+}
+
 // TestStore_cancelEndsAttempts: whoever is told to stop does not try again, and says why.
 func TestStore_cancelEndsAttempts(t *testing.T) {
 	t.Parallel()
