@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"raglab/cache"
 	"raglab/engine"
 	"raglab/engine/executortest"
 	"raglab/engine/fleet"
@@ -74,38 +75,76 @@ func BenchmarkSubmit(b *testing.B) {
 // executor and the workers that raglab runs: 3,000 stages that wait for 20 ms, in layers
 // of 100 that need two of the layer before, over three workers with a thread each.
 func BenchmarkWorkers(b *testing.B) {
-	const stages, wide, workers, work = 3000, 100, 3, 20 * time.Millisecond
 	for b.Loop() {
 		b.StopTimer()
 		crew, store := crewOf(b, func(w *fleet.Worker) { w.Local.Capacity, w.Ahead = engine.Resources{CPU: 1}, 1 })
-		g := engine.NewGraph()
-		var before, layer []*engine.Stage
-		for i := range stages {
-			var from []*engine.Stage
-			if len(before) > 0 {
-				from = []*engine.Stage{before[i%wide], before[(i+1)%wide]}
-			}
-			do := func(_ context.Context, t *engine.Task) error {
-				<-time.After(work)
-				return t.Write("out", []byte(t.Address))
-			}
-			layer = append(layer, g.Add(executortest.NewStage(executortest.Pure, fmt.Sprintf("make[%d]", i), fmt.Sprint(i), do, from...)))
-			if len(layer) == wide {
-				before, layer = layer, nil
-			}
-		}
-		planner := &engine.Planner{Store: store, Ledger: engine.Ledger{}, Log: hclog.NewNullLogger()}
-		plan, err := planner.Plan(b.Context(), g, nil)
+		plan := waiting(b, store)
+		b.StartTimer()
+		applyAll(b, crew.Executor(executortest.Settings{Events: func(engine.Event) {}}), plan)
+	}
+}
+
+// BenchmarkAlone is the same work in one process, by three at a time: what the cache and
+// the engine cost.
+func BenchmarkAlone(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		store, err := cache.OpenLocal(b.TempDir(), cache.Options{NoSync: true}) // as the crew
 		if err != nil {
 			b.Fatal(err)
 		}
+		plan := waiting(b, store)
 		b.StartTimer()
-		began := time.Now()
-		out, err := crew.Executor(executortest.Settings{Events: func(engine.Event) {}}).Apply(b.Context(), plan)
-		if err != nil || out.Executed != stages {
-			b.Fatal(out, err)
+		applyAll(b, &engine.Local{
+			Store: store, Capacity: engine.Resources{CPU: benchWorkers}, Now: time.Now, Log: hclog.NewNullLogger(), Events: func(engine.Event) {},
+		}, plan)
+		if err := store.Close(); err != nil {
+			b.Fatal(err)
 		}
-		bound := stages * work / workers
-		b.ReportMetric(100*(float64(time.Since(began))/float64(bound)-1), "overhead-%")
 	}
+}
+
+// The work of both benchmarks.
+const (
+	benchStages, benchWide, benchWorkers = 3000, 100, 3
+	benchWork                            = 20 * time.Millisecond
+)
+
+// waiting plans the stages that wait.
+func waiting(b *testing.B, store engine.Store) *engine.Plan {
+	b.Helper()
+	g := engine.NewGraph()
+	var before, layer []*engine.Stage
+	for i := range benchStages {
+		var from []*engine.Stage
+		if len(before) > 0 {
+			from = []*engine.Stage{before[i%benchWide], before[(i+1)%benchWide]}
+		}
+		do := func(_ context.Context, t *engine.Task) error {
+			<-time.After(benchWork)
+			return t.Write("out", []byte(t.Address))
+		}
+		layer = append(layer, g.Add(executortest.NewStage(executortest.Pure, fmt.Sprintf("make[%d]", i), fmt.Sprint(i), do, from...)))
+		if len(layer) == benchWide {
+			before, layer = layer, nil
+		}
+	}
+	planner := &engine.Planner{Store: store, Ledger: engine.Ledger{}, Log: hclog.NewNullLogger()}
+	plan, err := planner.Plan(b.Context(), g, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return plan
+}
+
+// applyAll applies a plan and reports what it took beyond the stages' own work.
+func applyAll(b *testing.B, x engine.Executor, plan *engine.Plan) {
+	b.Helper()
+	began := time.Now()
+	out, err := x.Apply(b.Context(), plan)
+	if err != nil || out.Executed != benchStages {
+		b.Fatal(out, err)
+	}
+	const bound = benchStages * benchWork / benchWorkers
+	b.ReportMetric(100*(float64(time.Since(began))/float64(bound)-1), "overhead-%")
 }

@@ -65,8 +65,8 @@ func TestAdopt_fetchedAndNotClaimed(t *testing.T) {
 	letGo := holdLock(t, db, q.StructureLock())
 	seeker(t, q)
 	until(t, db, "the job is fetched", `state = 'running' and attempted_by[1] = $1 from {s}.river_job`, q.ClientID())
+	until(t, db, "the claim waits", waitsFor, q.StructureLock()) // or it claims after its death
 	q.Kill()
-	// Or it claims after its death.
 	until(t, db, "the server knows that it is gone", "not "+waitsFor, q.StructureLock())
 	if n := ask[int](t, db, `select count(*) from {s}.fleet_claim`); n != 0 {
 		t.Fatal("the node is claimed")
