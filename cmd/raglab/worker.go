@@ -127,13 +127,6 @@ func (a *workerArgs) serve(ctx context.Context, t terminal, w *workspace.Workspa
 	if a.memory > 0 {
 		has.Memory = a.memory
 	}
-	if a.name == "" {
-		host, err := os.Hostname()
-		if err != nil {
-			host = "unknown"
-		}
-		a.name = fmt.Sprintf("%s:%d", host, os.Getpid())
-	}
 	q, err := a.queue(ctx, t, w, workspace.QueueOptions{Slots: a.slots(has), Name: a.name})
 	if err != nil {
 		return err
@@ -143,9 +136,9 @@ func (a *workerArgs) serve(ctx context.Context, t terminal, w *workspace.Workspa
 	defer stop(nil)
 	again := secondInterrupt(ctx, func() { stop(errInterrupted) })
 	defer again()
-	fmt.Fprintf(t.err, "worker %s serves %s\n", a.name, joined(a.classes))
+	fmt.Fprintf(t.err, "worker %s serves %s\n", q.Name(), joined(a.classes))
 	err = w.Serve(work, workspace.ServeOptions{
-		Queue: q, Name: a.name, Capacity: has, Classes: a.classes, Ahead: a.ahead, Grace: a.grace, Idle: a.idle, Drain: ctx.Done(),
+		Queue: q, Capacity: has, Classes: a.classes, Ahead: a.ahead, Grace: a.grace, Idle: a.idle, Drain: ctx.Done(),
 		Ended: a.ended(t),
 	})
 	if errors.Is(err, errInterrupted) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/user"
 	"time"
 
@@ -27,7 +26,7 @@ type QueueOptions struct {
 	// Slots are how many stages of each class this process claims at a time; none for
 	// one that claims nothing.
 	Slots map[fleet.Class]int
-	// Name is the worker's.
+	// Name is the worker's; empty is HOST:PID.
 	Name string
 }
 
@@ -105,22 +104,17 @@ func (w *Workspace) shares() error {
 
 // by says whose a run is.
 func by(command string) string {
-	who, host := "somebody", "unknown"
+	who := "somebody"
 	if u, err := user.Current(); err == nil {
 		who = u.Username
 	}
-	if h, err := os.Hostname(); err == nil {
-		host = h
-	}
-	return fmt.Sprintf("%s@%s, %s", who, host, command)
+	return fmt.Sprintf("%s@%s, %s", who, hostName(), command)
 }
 
 // ServeOptions say what a worker does.
 type ServeOptions struct {
-	// Queue was opened with slots.
+	// Queue was opened with slots, and names the worker.
 	Queue *Queue
-	// Name tells the worker from others.
-	Name string
 	// Capacity is what stages may use together.
 	Capacity engine.Resources
 	Classes  []fleet.Class
@@ -152,9 +146,9 @@ func (w *Workspace) Serve(ctx context.Context, o ServeOptions) error {
 		queue, drain = watched, watched.idle
 	}
 	by := provenance(w.Options)
-	by["worker"] = o.Name
+	by["worker"] = o.Queue.Name()
 	worker := &fleet.Worker{
-		Name: o.Name, Queue: queue, Source: bundles{w}, Classes: o.Classes, Ahead: o.Ahead, Lease: o.Queue, Grace: o.Grace,
+		Name: o.Queue.Name(), Queue: queue, Source: bundles{w}, Classes: o.Classes, Ahead: o.Ahead, Lease: o.Queue, Grace: o.Grace,
 		Local: engine.Local{Store: w.store(), Capacity: o.Capacity, Now: time.Now, Log: w.Log, Provenance: by},
 		Push:  w.pusher(), Fetch: w.fetcher(), Ended: o.Ended, Log: w.Log,
 	}

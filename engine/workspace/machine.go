@@ -9,14 +9,19 @@ import (
 
 // provenance says who makes results. Nothing of it enters a key.
 func provenance(o Options) map[string]string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
 	return map[string]string{
-		"host": host, "machine": machine(), "version": o.Version, "command": o.Command,
+		"host": hostName(), "machine": machine(), "version": o.Version, "command": o.Command,
 		"os": runtime.GOOS + "/" + runtime.GOARCH, "threads": fmt.Sprint(o.Threads),
 	}
+}
+
+// hostName is this machine's for people.
+func hostName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		return "unknown"
+	}
+	return host
 }
 
 // machine tells machines apart whose times cannot be compared: the processor's

@@ -188,6 +188,9 @@ func (q *Queue) poll(ctx context.Context) {
 	}
 }
 
+// Name is the worker's.
+func (q *Queue) Name() string { return q.o.Name }
+
 // Close leaves the queue: what the process has claimed is ready again, for others. It
 // waits for the server until ctx ends; what could not be given back by then is found to
 // be nobody's within seconds. Closing twice is no error.
