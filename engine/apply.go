@@ -99,8 +99,12 @@ type Outcomes struct {
 	// the key of one that failed, and what needs any of them, are blocked.
 	Failures  []Failure
 	Different []Failure // verification found another result
-	// Interrupted says that the context ended before the work.
+	// Interrupted says that the context ended before the work, or that somebody else
+	// ended it.
 	Interrupted bool
+	// Detached and Held tell more of an interrupted apply on many machines: that its run
+	// goes on without it, and that somebody else ended the run.
+	Detached, Held bool
 	// OverBudget is "seconds" or "usd" when that budget ended before the work, else
 	// empty.
 	OverBudget string

@@ -128,7 +128,7 @@ func (l *loader) readSize(text string, a *hclsyntax.Attribute) {
 	}
 	bytes, err := param.ParseSize(text)
 	if err != nil || bytes == 0 {
-		l.report(errorAt(sumBadValue, a.Expr.Range(), "size of corpus must be a number of bytes such as 20GB, not %q.", text))
+		l.report(errorAt(sumBadValue, a.Expr.Range(), "size of corpus must be a number and a unit, such as 20GB, not %q.", text))
 		return
 	}
 	l.e.Size = Size{bytes, a.SrcRange}

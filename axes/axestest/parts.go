@@ -30,16 +30,16 @@ type cut struct {
 }
 
 // cutAt cuts a corpus into parts by documents of up to four chunks, some of which may
-// have none.
+// have none: nobody knows the dimensions of their vectors.
 func cutAt(r *rand.Rand, c *Corpus, n int) []cut {
 	parts := make([]cut, n)
 	for i := range parts {
-		parts[i] = cut{&Corpus{Dim: c.Dim}, []uint32{}}
+		parts[i] = cut{&Corpus{}, []uint32{}}
 	}
 	for from := 0; from < c.Len(); {
 		p := &parts[r.IntN(n)]
 		for to := min(from+1+r.IntN(4), c.Len()); from < to; from++ {
-			p.Chunks = append(p.Chunks, c.Chunks[from])
+			p.Dim, p.Chunks = c.Dim, append(p.Chunks, c.Chunks[from])
 			p.Rows = append(p.Rows, c.Rows[from*c.Dim:(from+1)*c.Dim]...)
 			p.ordinals = append(p.ordinals, uint32(from))
 		}

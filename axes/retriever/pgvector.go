@@ -270,6 +270,10 @@ func (v *vectors) rows(ctx context.Context, corpus Corpus) (pgindex.Vectors, []i
 	return rows, kept, nil
 }
 
+// unknownDimensions are those of no vectors at all, as of a part without chunks: ivfflat
+// takes two or more.
+const unknownDimensions = 2
+
 // BuildAs implements [Resident]. The manifest says nothing that differs between two
 // graphs of one key, so that the kind is not volatile: which of them was built is
 // seen in rankings alone, and those of the first are kept.
@@ -293,8 +297,7 @@ func (v *vectors) BuildAs(ctx context.Context, key string, corpus Corpus, _ text
 	}
 	ix := pg.Index{
 		Key: key, Kind: v.kind, Params: params, Settings: params.settings(),
-		// The dimensions of no vectors at all are not known.
-		Definition: fmt.Sprintf("(id integer not null, embedding %s(%d) not null)", params.Type, max(rows.Dim, 1)),
+		Definition: fmt.Sprintf("(id integer not null, embedding %s(%d) not null)", params.Type, cmp.Or(rows.Dim, unknownDimensions)),
 	}
 	err = build(ctx, db, ix, &m, func(ctx context.Context, b *pg.Building) error {
 		if err := copyVectors(ctx, b, &m, rows, kept); err != nil {

@@ -28,8 +28,8 @@
 //
 // # Failing
 //
-// What may pass (a cut connection, a server that is busy or restarting) is tried again, ever less
-// often. What still fails after that is a [cache.ErrUnavailable]. A [Tiered] that is not strict then
+// What may pass (a cut connection, a server that is busy or restarting, a disk that is full, a folder
+// that is not mounted any more) is tried again, ever less often. What still fails after that is a [cache.ErrUnavailable]. A [Tiered] that is not strict then
 // warns once, leaves the store alone for a while, and goes on with what this machine has.
 //
 // # Collecting

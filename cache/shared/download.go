@@ -48,6 +48,7 @@ func (r *download) open() error {
 func (r *download) request() error {
 	ctx, watch := r.s.watched(r.ctx)
 	body, o, err := r.s.bucket.Open(ctx, r.name, r.at)
+	err = stalled(ctx, err)
 	if err == nil && r.s.isBad(o) {
 		err = errors.Join(fmt.Errorf("it is damaged: %w", fs.ErrNotExist), body.Close())
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -116,7 +117,7 @@ func (v *verification) note(t *cache.Tally, size int64, err error) error {
 	switch {
 	case errors.As(err, &damage):
 		v.report.Bad = append(v.report.Bad, damage)
-	case errors.Is(err, cache.ErrNotFound):
+	case errors.Is(err, cache.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return err
@@ -144,7 +145,8 @@ func (v *verification) record(ctx context.Context, o Object) error {
 	if !ok {
 		return nil
 	}
-	r, err := v.s.Get(ctx, k)
+	// Not Get: to be looked at is not to be used.
+	r, _, err := v.s.record(ctx, "verify record "+k.Short(), k)
 	if err == nil {
 		missing, statErr := v.s.firstMissing(ctx, r)
 		if statErr != nil {

@@ -184,6 +184,23 @@ func TestStore_stalledDownloadIsCut(t *testing.T) {
 	}
 }
 
+// silent is a bucket that answers nothing, and calls the end of a request a cancel, as drivers do.
+type silent struct{ shared.Bucket }
+
+func (silent) Open(ctx context.Context, _ string, _ int64) (io.ReadCloser, shared.Object, error) {
+	<-ctx.Done()
+	return nil, shared.Object{}, ctx.Err()
+}
+
+func TestStore_silenceIsTold(t *testing.T) {
+	t.Parallel()
+	s := open(t, silent{new(sharedtest.Memory)}, shared.Options{Attempts: 2, Stall: 20 * time.Millisecond})
+	err := s.Check(t.Context())
+	if !errors.Is(err, cache.ErrUnavailable) || !strings.Contains(err.Error(), "the connection stood still") {
+		t.Errorf("Check: %v, want that the connection stood still", err)
+	}
+}
+
 // TestStore_unavailable counts attempts: what may pass is tried again, what is refused is not.
 func TestStore_unavailable(t *testing.T) {
 	t.Parallel()

@@ -194,23 +194,23 @@ func (c *collection) findRoots(ctx context.Context) error {
 	return nil
 }
 
-// readUses reads what writers used, and when at the latest: at the end of the list's day.
+// readUses reads what writers used, and when at the latest: when the list was last written, by the
+// bucket's clock. The day in its name is by the writer's.
 func (c *collection) readUses(ctx context.Context) (err error) {
 	if c.uses, err = c.s.list(ctx, "read what was used", usePrefix); err != nil {
 		return err
 	}
 	for _, o := range c.uses {
-		day, ok := useDay(o.Name)
-		if !ok {
+		if !isUse(o.Name) {
 			continue
 		}
 		keys, err := c.s.keyList(ctx, "read what was used", o.Name)
 		if err != nil {
-			return err
+			return fmt.Errorf("%w; remove it to go on: what was used only then is kept a shorter time", err)
 		}
 		for _, k := range keys {
-			if end := day.Add(24 * time.Hour); end.After(c.used[k]) {
-				c.used[k] = end
+			if o.Modified.After(c.used[k]) {
+				c.used[k] = o.Modified
 			}
 		}
 	}
@@ -228,7 +228,7 @@ func (c *collection) readRecords(ctx context.Context) error {
 	}
 	known, err := c.s.keyList(ctx, "read what is known", knownObject)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; remove it to go on: the next collection writes another", err)
 	}
 	for _, k := range known {
 		keys[k] = true
@@ -397,7 +397,7 @@ func (c *collection) tidy(ctx context.Context) error {
 	old := c.dead
 	keep := max(c.o.MaxAge, keepUses) + 2*24*time.Hour
 	for _, o := range c.uses {
-		if day, ok := useDay(o.Name); ok && c.now.Sub(day) > keep {
+		if isUse(o.Name) && c.now.Sub(o.Modified) > keep {
 			old = append(old, o)
 		}
 	}

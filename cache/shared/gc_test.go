@@ -3,6 +3,7 @@ package shared_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -312,4 +313,61 @@ func TestGC_anyHistory(t *testing.T) {
 			rt.Fatalf("%v is left after years without use", left)
 		}
 	})
+}
+
+// TestVerify_isNoUse has a record verified every month: it is as unused as one that is not.
+func TestVerify_isNoUse(t *testing.T) {
+	t.Parallel()
+	l := newLab()
+	w := l.writer()
+	result(t, w, "old")
+	closeStore(t, w)
+	l.pass(100 * day)
+	w = l.writer()
+	if r, err := w.Verify(t.Context()); err != nil || r.Records.Count != 1 {
+		t.Fatalf("Verify: %+v, %v; want one record", r, err)
+	}
+	closeStore(t, w)
+	if lists := l.bucket.Names("uses/"); len(lists) > 0 {
+		t.Errorf("to verify was noted as a use: %v", lists)
+	}
+}
+
+// TestGC_usesByTheBucketsClock has a writer whose own clock is months behind use a record: it is used now.
+func TestGC_usesByTheBucketsClock(t *testing.T) {
+	t.Parallel()
+	l := newLab()
+	w := l.writer()
+	result(t, w, "old")
+	closeStore(t, w)
+	l.pass(100 * day)
+	late := func() time.Time { return l.now().Add(-90 * day) }
+	w = shared.New(l.bucket, quick(shared.Options{Mode: shared.Write, Name: "mem://lab", Now: late}))
+	if !hits(t, w, "old") {
+		t.Fatal("the record is not there")
+	}
+	closeStore(t, w)
+	l.pass(8 * day)
+	w = l.writer()
+	defer closeStore(t, w)
+	if r := collect(t, w, 60*day); r.Condemned.Records.Count != 0 {
+		t.Errorf("condemned %d records that a writer used 8 days ago", r.Condemned.Records.Count)
+	}
+}
+
+// TestPins_foreignObjects passes over what file managers leave beside pins.
+func TestPins_foreignObjects(t *testing.T) {
+	t.Parallel()
+	l := newLab()
+	w := l.writer()
+	defer closeStore(t, w)
+	if err := l.bucket.Create(t.Context(), "pins/.DS_Store", 1, strings.NewReader("x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Pin(t.Context(), "rivers", []cache.Key{keyOf("old")}); err != nil {
+		t.Fatal(err)
+	}
+	if pins, err := w.Pins(t.Context()); err != nil || len(pins) != 1 {
+		t.Errorf("Pins: %v, %v; want one", pins, err)
+	}
 }

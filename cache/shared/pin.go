@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -66,6 +67,9 @@ func (s *Store) Pins(ctx context.Context) (map[string][]cache.Key, error) {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(statWorkers)
 	for _, o := range all {
+		if _, err := cache.ParseDigest(strings.TrimPrefix(o.Name, pinPrefix)); err != nil {
+			continue // no name that pinName gives
+		}
 		g.Go(func() error {
 			b, err := s.object(ctx, doing, o.Name)
 			if errors.Is(err, fs.ErrNotExist) { // removed since it was listed
@@ -79,7 +83,7 @@ func (s *Store) Pins(ctx context.Context) (map[string][]cache.Key, error) {
 				err = errors.New("it is not what its name says")
 			}
 			if err != nil {
-				return fmt.Errorf("read pin %s: %w", s.place(o.Name), err)
+				return fmt.Errorf("read pin %s: %w; what it kept is unknown: pin or unpin the experiment again, or remove it", s.place(o.Name), err)
 			}
 			mu.Lock()
 			defer mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -149,7 +150,8 @@ func (t *Tiered) sendBlob(ctx context.Context, b cache.Blob) error {
 
 // Push uploads results that are here and that the store does not have: what was made before there was
 // a store, or while it was not available. Keys without a record here are passed over. It goes on after
-// one that fails; the error joins what failed. A store that is not available is an error in any tier.
+// one that fails; the error joins what failed. A store that is not available is an error in any tier, and
+// ends it: each question more would cost all its attempts.
 func (t *Tiered) Push(ctx context.Context, keys ...cache.Key) error {
 	_, err := t.PushCount(ctx, keys...)
 	return err
@@ -192,12 +194,17 @@ func (t *Tiered) PushCount(ctx context.Context, keys ...cache.Key) (int, error) 
 		return 0, err
 	}
 	pushed, errs := make([]bool, len(keys)), make([]error, len(keys))
+	var away atomic.Bool
 	var g errgroup.Group
 	g.SetLimit(statWorkers)
 	for i, k := range keys {
 		g.Go(func() error {
-			if ctx.Err() == nil {
-				pushed[i], errs[i] = t.pushOne(ctx, k)
+			if ctx.Err() != nil || away.Load() {
+				return nil
+			}
+			pushed[i], errs[i] = t.pushOne(ctx, k)
+			if errors.Is(errs[i], cache.ErrUnavailable) && away.Swap(true) {
+				errs[i] = nil // one that says so is enough
 			}
 			return nil
 		})

@@ -20,6 +20,8 @@ const (
 	longestPause = 10 * time.Second
 	// stall is for how long a transfer may stand still before it counts as cut.
 	stall = time.Minute
+	// openStall is that for opening a store: nothing of size moves, and somebody waits.
+	openStall = 10 * time.Second
 )
 
 // UnavailableError says that a store could not be asked, after all attempts. It is a
@@ -72,7 +74,7 @@ func (s *Store) try(ctx context.Context, doing string, once func(ctx context.Con
 func (s *Store) attempt(ctx context.Context, once func(ctx context.Context) error) error {
 	ctx, watch := s.watched(ctx)
 	defer watch.stop()
-	return once(ctx)
+	return stalled(ctx, once(ctx))
 }
 
 // again waits for the next attempt after one that failed, or says why there is none.
@@ -111,6 +113,14 @@ func pause(attempt int) time.Duration {
 
 var errStalled = errors.New("the connection stood still")
 
+// stalled says that a request was ended by its watch, which its error calls a cancel.
+func stalled(ctx context.Context, err error) error {
+	if err == nil || !errors.Is(context.Cause(ctx), errStalled) || errors.Is(err, errStalled) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errStalled, err)
+}
+
 // watch ends a context when nothing has moved for a while.
 type watch struct {
 	timer  *time.Timer
@@ -121,11 +131,17 @@ type watch struct {
 func (s *Store) watched(ctx context.Context) (context.Context, *watch) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &watch{after: s.opts.Stall, cancel: cancel}
+	if ctx.Value(openingKey{}) != nil {
+		w.after = min(w.after, openStall)
+	}
 	w.timer = time.AfterFunc(w.after, func() { cancel(errStalled) })
 	return context.WithValue(ctx, watchKey{}, w), w
 }
 
 type watchKey struct{}
+
+// openingKey marks the context of a store's opening.
+type openingKey struct{}
 
 // moved tells the watch of a context that something did.
 func moved(ctx context.Context) {

@@ -63,6 +63,9 @@ func (s *Store) beginSession(ctx context.Context) (*session, error) {
 		day:  dayOf(now), used: map[cache.Key]bool{},
 	}
 	if err := ss.sign(ctx); err != nil {
+		if errors.Is(err, ErrPermanent) {
+			err = fmt.Errorf("%w; to read what it has, open it with -store-mode read or RAGLAB_STORE_MODE=read", err)
+		}
 		return nil, err
 	}
 	if err := ss.readCondemned(ctx); err != nil {
@@ -247,9 +250,9 @@ func (s *Store) keyList(ctx context.Context, doing, name string) ([]cache.Key, e
 	return keys, nil
 }
 
-// useDay is the day that an object in uses/ is a list for.
-func useDay(name string) (time.Time, bool) {
+// isUse reports whether an object in uses/ is a list for a day.
+func isUse(name string) bool {
 	day, _, ok := strings.Cut(strings.TrimPrefix(name, usePrefix), "/")
-	t, err := time.Parse(time.DateOnly, day)
-	return t, ok && err == nil
+	_, err := time.Parse(time.DateOnly, day)
+	return ok && err == nil
 }

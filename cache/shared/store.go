@@ -143,6 +143,7 @@ func (s *Store) Check(ctx context.Context) error {
 	if s.ready {
 		return nil
 	}
+	ctx = context.WithValue(ctx, openingKey{}, true)
 	if err := s.checkVersion(ctx); err != nil {
 		return err
 	}

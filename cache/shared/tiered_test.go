@@ -3,6 +3,7 @@ package shared_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -284,6 +285,37 @@ func TestTiered_outage(t *testing.T) {
 	if !hits(t, strict, "near") {
 		t.Error("what was pushed is not found")
 	}
+}
+
+// TestTiered_pushEndsWithTheStore: hundreds of results do not each ask a store that has gone away.
+func TestTiered_pushEndsWithTheStore(t *testing.T) {
+	t.Parallel()
+	var down atomic.Bool
+	b := &sharedtest.Faulty{Bucket: new(sharedtest.Memory), Before: func(sharedtest.Op, string) error {
+		if down.Load() {
+			return sharedtest.ErrFault
+		}
+		return nil
+	}}
+	m := newMachine(t, t.TempDir(), b, shared.Options{Mode: shared.Write, Attempts: 2}, shared.TieredOptions{})
+	keys := []cache.Key{result(t, m, "first").Key}
+	for i := range 300 {
+		k := keyOf(fmt.Sprint("made here ", i))
+		keys = append(keys, k)
+		if _, err := m.Local().Put(t.Context(), &cache.Record{Key: k}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	down.Store(true)
+	before := b.Requests()
+	err := m.Push(t.Context(), keys...)
+	if !errors.Is(err, cache.ErrUnavailable) || strings.Count(err.Error(), "not available") != 1 {
+		t.Errorf("Push: %v, want one ErrUnavailable", err)
+	}
+	if asked := b.Requests() - before; asked > 40 {
+		t.Errorf("the store was asked %d times after it had gone", asked)
+	}
+	down.Store(false)
 }
 
 // TestTiered_deletedByAReader is not found in the store again, until the reader has made its own.

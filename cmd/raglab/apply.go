@@ -186,7 +186,7 @@ func (a *applyArgs) apply(ctx context.Context, t terminal, view applyView, s *wo
 			return t.fail("apply", err)
 		}
 		defer closing(t, q.Close)
-		away = &workspace.Away{Queue: q, Loaded: a.loaded, Submitted: submitted(ctx, t, q)}
+		away = &workspace.Away{Queue: q, Loaded: a.loaded, Submitted: a.submitted(ctx, t, q)}
 	}
 	if err := s.Prepare(ctx); err != nil {
 		return t.fail("apply", err)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -16,7 +18,7 @@ type applyPlain struct {
 	applyHuman
 	locked
 	running map[*engine.Stage]*runningStage
-	told    map[string]bool // errors
+	told    map[string]bool // errors, and what stages wait for
 	every   time.Duration
 	now     func() time.Time
 	done    chan struct{}
@@ -88,6 +90,13 @@ func (v *applyPlain) event(e engine.Event) {
 		if e.Completion == engine.Executed {
 			fmt.Fprintf(v.err, "%s — %s\n", eventText(e), e.Reason)
 		}
+	case engine.EventWaiting:
+		// Who refuses a stage is asked again, for others of its kind too, and says the same.
+		text := eventText(e)
+		if why := cmp.Or(e.Message, text); !v.told[why] {
+			v.told[why] = true
+			fmt.Fprintln(v.err, text)
+		}
 	case engine.EventWarning:
 		fmt.Fprintf(v.err, "warning: %s\n", eventText(e))
 	case engine.EventErrored:
@@ -106,8 +115,12 @@ func (v *applyPlain) interrupted() {
 }
 
 // errored says that a stage failed, and the beginning of why when that is new:
-// the rest stands at the end.
+// the rest stands at the end. One that was interrupted has not failed.
 func (v *applyPlain) errored(e engine.Event) {
+	if errors.Is(e.Err, errInterrupted) {
+		fmt.Fprintf(v.err, "%s: interrupted\n", e.Stage.Address)
+		return
+	}
 	first, _, _ := strings.Cut(e.Err.Error(), "\n")
 	if v.told[first] {
 		fmt.Fprintf(v.err, "%s: failed\n", e.Stage.Address)

@@ -124,7 +124,7 @@ func (v *applyTTY) event(e engine.Event) {
 func (v *applyTTY) interrupted() {
 	v.Lock()
 	defer v.Unlock()
-	v.notes = append(v.notes, stopping)
+	v.notes = append(v.notes, v.stopping())
 }
 
 func (v *applyTTY) end(out *engine.Outcomes) {

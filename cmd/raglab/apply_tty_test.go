@@ -133,7 +133,7 @@ func TestApplyPlain_remind(t *testing.T) {
 	t.Parallel()
 	clock := newFakeClock()
 	var out strings.Builder
-	v := newApplyPlain(applyHuman{terminal{err: &out}})
+	v := newApplyPlain(applyHuman{terminal: terminal{err: &out}})
 	v.now = clock.now
 	_, fetch, first, _ := aPlan()
 	v.event(engine.Event{Type: engine.EventStart, Stage: fetch})

@@ -33,7 +33,7 @@ func newApplyView(t terminal, a applyArgs) (applyView, error) {
 	if a.quiet {
 		mode = "quiet"
 	}
-	human := applyHuman{terminal: t}
+	human := applyHuman{terminal: t, away: a.on == onRiver}
 	switch mode {
 	case "auto":
 		if t.screen != nil && os.Getenv("CI") == "" {
@@ -55,7 +55,10 @@ func newApplyView(t terminal, a applyArgs) (applyView, error) {
 
 // applyHuman is what the views for people have in common. Progress goes to
 // standard error, results to standard output.
-type applyHuman struct{ terminal }
+type applyHuman struct {
+	terminal
+	away bool // its stages run elsewhere
+}
 
 // textView is a view that shows results as one text, and so can show one that was
 // kept.
@@ -133,7 +136,12 @@ func failureTexts(out *engine.Outcomes) []string {
 		texts = append(texts, fmt.Sprintf("%s %s did not run.", plural(n, "stage that needs", "stages that need"), which))
 	}
 	const goesOn = " What was finished is kept; raglab apply goes on from here."
-	if out.Interrupted {
+	switch {
+	case out.Detached:
+		texts = append(texts, "Interrupted. The run goes on: the same command attaches to it again, raglab cancel ends it.")
+	case out.Held:
+		texts = append(texts, "Somebody else ended the run, by raglab cancel or for want of budget."+goesOn)
+	case out.Interrupted:
 		texts = append(texts, "Interrupted."+goesOn)
 	}
 	if out.OverBudget != "" {
@@ -223,10 +231,20 @@ func (v applyHuman) outcome(out *engine.Outcomes) {
 	fmt.Fprintln(v.err)
 }
 
-// stopping is what a person is told who waits for the end after an interrupt.
-const stopping = "Interrupted: stages that run come to an end; interrupt again to stop at once."
+// What a person is told after an interrupt: who waits for the end, and who leaves.
+const (
+	stopping = "Interrupted: stages that run come to an end; interrupt again to stop at once."
+	leaving  = "Interrupted: the run is left to its workers."
+)
 
-func (v applyHuman) interrupted() { fmt.Fprintln(v.err, stopping) }
+func (v applyHuman) stopping() string {
+	if v.away {
+		return leaving
+	}
+	return stopping
+}
+
+func (v applyHuman) interrupted() { fmt.Fprintln(v.err, v.stopping()) }
 
 // applyQuiet shows results and failures only.
 type applyQuiet struct{ applyHuman }
@@ -263,6 +281,9 @@ func (v *applyJSON) event(e engine.Event) {
 		args = append(args, "how", string(e.Completion), "wall_ms", float64(e.Wall.Microseconds())/1000, "bytes", e.Bytes)
 	case engine.EventWaiting:
 		args = append(args, "holder", raw(e.Holder))
+	}
+	if e.Where != "" {
+		args = append(args, "worker", e.Where)
 	}
 	if e.Err != nil {
 		args = append(args, "error", e.Err.Error())

@@ -131,7 +131,8 @@ func (a cacheArgs) do(ctx context.Context, t terminal, w *workspace.Workspace, e
 		if err != nil {
 			return 0, err
 		}
-		return exitOK, a.show(t, c.Dir(), r, append(append(gcLines(r.GCReport, a.dryRun), downloadGCLines(r)...), tableGCLines(r.Tables)...))
+		lines := append(append(gcLines(r.GCReport, a.dryRun), downloadGCLines(r)...), tableGCLines(r.Tables)...)
+		return exitOK, a.show(t, c.Dir(), r, append(lines, a.overLines(r.GCReport)...))
 	case "verify":
 		r, err := c.Verify(ctx)
 		if err != nil {
@@ -209,6 +210,17 @@ func gcLines(r cache.GCReport, dry bool) []string {
 		lines = append(lines, fmt.Sprintf("%s  %10d  %8s", tallyLine(t.name, t.tally), gone.Count, sizeText(gone.Bytes)))
 	}
 	return lines
+}
+
+// overLines says why a cache stays above the size that it was to have.
+func (a cacheArgs) overLines(r cache.GCReport) []string {
+	counted := func(u cache.Usage) int64 { return u.Blobs.Bytes + u.Records.Bytes + u.Memo.Bytes }
+	left := counted(r.Before) - counted(r.Removed)
+	if a.maxSize == 0 || left <= a.maxSize {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s stay, which is above -max-size: what was used or written since %s, is pinned or at work is kept.",
+		sizeText(left), r.KeepSince.Local().Format(time.DateTime))}
 }
 
 // downloadLines shows what sources fetched, if they did.

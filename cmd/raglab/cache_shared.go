@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"raglab/cache"
 	"raglab/cache/shared"
@@ -41,7 +44,7 @@ func (a cacheArgs) doShared(ctx context.Context, t terminal, w *workspace.Worksp
 		if err != nil {
 			return 0, err
 		}
-		return exitOK, a.show(t, s.Name(), u, usageLines(u))
+		return exitOK, a.show(t, s.Name(), u, append(usageLines(u), noStoreLines(u)...))
 	case "gc":
 		return exitOK, a.gcShared(ctx, t, s, rest[1:])
 	case "verify":
@@ -58,6 +61,15 @@ func (a cacheArgs) doShared(ctx context.Context, t terminal, w *workspace.Worksp
 		return exitOK, a.pinShared(ctx, t, w, word, rest[1:])
 	}
 	return 0, fmt.Errorf("there is no %q; raglab help cache lists what there is", rest[0])
+}
+
+// noStoreLines says that there is no store at an address, which may be a slip of the pen: what
+// reads finds nothing there.
+func noStoreLines(u cache.Usage) []string {
+	if u.Total().Count > 0 {
+		return nil
+	}
+	return []string{"There is no store yet: the first apply with -store-mode write begins it."}
 }
 
 func (a cacheArgs) gcShared(ctx context.Context, t terminal, s *shared.Store, rest []string) error {
@@ -96,5 +108,28 @@ func (a cacheArgs) pinShared(ctx context.Context, t terminal, w *workspace.Works
 		return err
 	}
 	fmt.Fprintf(t.out, "%d results of %s are pinned in %s.\n", len(keys), rest[0], s.Name())
-	return nil
+	away, err := notIn(ctx, s, keys)
+	if away > 0 {
+		fmt.Fprintf(t.out, "%d of them are not there: an apply with -store-mode write uploads those that this machine has.\n", away)
+	}
+	return err
+}
+
+// notIn counts the keys that a store has no result of.
+func notIn(ctx context.Context, s *shared.Store, keys []cache.Key) (int, error) {
+	var away atomic.Int64
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(16) // requests at a time
+	for _, k := range keys {
+		g.Go(func() error {
+			_, err := s.Get(ctx, k)
+			if errors.Is(err, cache.ErrNotFound) {
+				away.Add(1)
+				return nil
+			}
+			return err
+		})
+	}
+	err := g.Wait()
+	return int(away.Load()), err
 }

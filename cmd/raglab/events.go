@@ -22,7 +22,8 @@ const eventsVersion = "1.0"
 // eventTypes is the closed list.
 var eventTypes = []string{
 	"version", "diagnostic", "planned_change", "change_summary", "apply_start", "apply_waiting", "apply_progress",
-	"apply_retry", "apply_complete", "apply_errored", "apply_blocked", "apply_verified", "warning", "asset", "result", "output",
+	"apply_retry", "apply_complete", "apply_errored", "apply_blocked", "apply_verified", "submitted", "warning", "asset", "result",
+	"output",
 }
 
 func newEvents(w io.Writer) *events {

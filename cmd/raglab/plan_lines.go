@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -106,6 +107,9 @@ type sameLines struct {
 	many  bool
 }
 
+// shardNumber is the end of an address that names one shard.
+var shardNumber = regexp.MustCompile(`\]#[0-9]+`)
+
 func newPlanLines() *planLines { return &planLines{alike: map[said]*likeLines{}} }
 
 func (p *planLines) add(address string, o engine.Outcome, r engine.Reason, note string, f *engine.Forecast) {
@@ -113,8 +117,8 @@ func (p *planLines) add(address string, o engine.Outcome, r engine.Reason, note 
 	l.first = p.added
 	p.added++
 	l.address = engine.WithoutShard(address)
-	if shard := address[len(l.address):]; shard != "" { // what follows a shard is of the same one
-		l.reason = strings.ReplaceAll(l.reason, "]"+shard, "]")
+	if l.address != address { // which shards each of the shards follows is in the log
+		l.reason = shardNumber.ReplaceAllString(l.reason, "]")
 	}
 	like := said{l.kind(), o, reasonText(withoutNames(r)), withoutOptions(note)}
 	a, ok := p.alike[like]

@@ -53,7 +53,7 @@ func runStatus(ctx context.Context, t terminal, argv []string) int {
 			return err
 		}
 		if asJSON {
-			return json.NewEncoder(t.out).Encode(s)
+			return writeFleetJSON(t.out, s)
 		}
 		writeFleet(t.out, s, now)
 		return nil
@@ -90,8 +90,22 @@ func writeFleet(w io.Writer, s fleet.Status, now time.Time) {
 	}
 	fmt.Fprintf(w, "\n%s:\n", plural(len(s.Workers), "worker", "workers"))
 	for _, k := range s.Workers {
-		fmt.Fprintf(w, "  %s: %s, %s, raglab %s, since %s\n", k.Name, joined(k.Classes), plural(k.Claims, "stage", "stages"), k.Version, age(now.Sub(k.Since)))
+		fmt.Fprintf(w, "  %s: %s, %s, raglab %s, for %s\n", k.Name, joined(k.Classes), plural(k.Claims, "stage", "stages"), k.Version, age(now.Sub(k.Since)))
 	}
+	for _, r := range s.Runs {
+		writeUnserved(w, s, r)
+	}
+}
+
+// fleetVersion rises when a field of the JSON form changes its meaning or goes.
+const fleetVersion = 1
+
+func writeFleetJSON(w io.Writer, s fleet.Status) error {
+	s.Runs, s.Workers = append([]fleet.RunStatus{}, s.Runs...), append([]fleet.WorkerStatus{}, s.Workers...) // [], not null
+	return json.NewEncoder(w).Encode(struct {
+		Version int `json:"version"`
+		fleet.Status
+	}{fleetVersion, s})
 }
 
 func writeRun(w io.Writer, r fleet.RunStatus, now time.Time) {
@@ -136,15 +150,34 @@ func age(d time.Duration) string {
 }
 
 // submitted tells of a run that was handed to a queue, and when nobody serves that.
-func submitted(ctx context.Context, t terminal, q *workspace.Queue) func(fleet.RunID) {
+func (a *applyArgs) submitted(ctx context.Context, t terminal, q *workspace.Queue) func(fleet.RunID) {
 	return func(id fleet.RunID) {
 		if t.events != nil {
 			t.events.emit("submitted", fmt.Sprintf("run %d", id), "run", int64(id))
 			return
 		}
-		fmt.Fprintf(t.err, "Run %d is on the queue; raglab status shows it from anywhere, raglab cancel %d ends it.\n", id, id)
-		if s, err := q.Status(ctx, time.Now()); err == nil && len(s.Workers) == 0 {
-			fmt.Fprintln(t.err, "No worker serves the queue yet: raglab worker starts one.")
+		if !a.quiet && a.progress != "quiet" {
+			fmt.Fprintf(t.err, "Run %d is on the queue; raglab status shows it from anywhere, raglab cancel %d ends it.\n", id, id)
 		}
+		s, err := q.Status(ctx, time.Now())
+		if err != nil {
+			return
+		}
+		if len(s.Workers) == 0 {
+			fmt.Fprintln(t.err, "No worker serves the queue yet: raglab worker starts one.")
+			return
+		}
+		for _, r := range s.Runs {
+			if r.ID == id {
+				writeUnserved(t.err, s, r)
+			}
+		}
+	}
+}
+
+// writeUnserved says what of a run waits for a worker that is not there.
+func writeUnserved(w io.Writer, s fleet.Status, r fleet.RunStatus) {
+	if un := s.Unserved(r); len(un) > 0 && len(s.Workers) > 0 {
+		fmt.Fprintf(w, "No worker serves what run %d needs: raglab worker -serve %s starts one.\n", r.ID, strings.ReplaceAll(joined(un), " ", ""))
 	}
 }

@@ -38,8 +38,8 @@ func TestExecutor_detach(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.wantStates(out, "done queued queued queued")
-		if !out.Interrupted || out.Executed != 1 {
-			t.Errorf("interrupted %v, executed %d", out.Interrupted, out.Executed)
+		if !out.Interrupted || !out.Detached || out.Held || out.Executed != 1 {
+			t.Errorf("interrupted %v, detached %v, held %v, executed %d", out.Interrupted, out.Detached, out.Held, out.Executed)
 		}
 		<-time.After(time.Hour) // the second is done meanwhile
 		events = nil
@@ -101,8 +101,8 @@ func TestExecutor_heldByAnother(t *testing.T) {
 				}
 			}
 			s.wantStates(out, want)
-			if !out.Interrupted || len(out.Failures) > 0 {
-				t.Errorf("interrupted %v, failures %v", out.Interrupted, out.Failures)
+			if !out.Interrupted || !out.Held || out.Detached || len(out.Failures) > 0 {
+				t.Errorf("interrupted %v, held %v, detached %v, failures %v", out.Interrupted, out.Held, out.Detached, out.Failures)
 			}
 		})
 	}

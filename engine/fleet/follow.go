@@ -167,7 +167,10 @@ func (f *follower) interruptAll() {
 func (f *follower) outcomes() *engine.Outcomes {
 	left := f.out.Sum(f.how)
 	mine := f.out.OverBudget != "" || f.FailFast && len(f.out.Failures) > 0
-	f.out.Interrupted = left && (f.ctx.Err() != nil || f.held && !mine && !f.storeFailed())
+	gone, held := f.ctx.Err() != nil, f.held && !mine && !f.storeFailed()
+	f.out.Interrupted = left && (gone || held)
+	f.out.Held = left && held
+	f.out.Detached = left && gone && !held && f.Detach && f.run != 0
 	if !left {
 		f.out.OverBudget = ""
 	}

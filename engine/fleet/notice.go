@@ -146,12 +146,16 @@ func (f *follower) errored(i int, n Notice) {
 		}
 		return
 	}
+	key := f.began[i]
 	delete(f.began, i)
 	if f.out.State[i] == engine.StateFailed {
 		return
 	}
 	err := errorOf(n)
 	e := f.event(i, n)
+	if e.Key.IsZero() {
+		e.Key = key
+	}
 	e.State, e.Err = engine.StateFailed, err
 	f.Events(e)
 	f.out.State[i] = engine.StateFailed

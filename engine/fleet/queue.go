@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"raglab/cache"
@@ -259,38 +260,56 @@ const (
 
 // Status is how a queue stands.
 type Status struct {
-	Runs    []RunStatus
-	Workers []WorkerStatus
+	Runs    []RunStatus    `json:"runs"`
+	Workers []WorkerStatus `json:"workers"`
 }
 
 // RunStatus is how a run stands.
 type RunStatus struct {
-	ID         RunID
-	Experiment string
-	By         string
-	Begun      time.Time
-	Ended      time.Time // zero while at work
-	State      RunState
+	ID         RunID     `json:"id"`
+	Experiment string    `json:"experiment"`
+	By         string    `json:"by"`
+	Begun      time.Time `json:"begun"`
+	Ended      time.Time `json:"ended,omitzero"` // zero while at work
+	State      RunState  `json:"state"`
 	// Counts of nodes by where they stand.
-	Waiting, Ready, Claimed, Done, Failed, Blocked int
+	Waiting int `json:"waiting"`
+	Ready   int `json:"ready"`
+	Claimed int `json:"claimed"`
+	Done    int `json:"done"`
+	Failed  int `json:"failed"`
+	Blocked int `json:"blocked"`
 	// Running are those that are claimed now.
-	Running []RunningNode
+	Running []RunningNode `json:"running,omitempty"`
+	// Classes are those of nodes that are still to be made, while the run is at work.
+	Classes []Class `json:"classes,omitempty"`
 }
 
 // RunningNode is a node in a worker's hands.
 type RunningNode struct {
-	Address, Worker string
-	Since           time.Time
-	Attempt         int
-	Done, Total     int64
-	Unit            string
+	Address string    `json:"address"`
+	Worker  string    `json:"worker"`
+	Since   time.Time `json:"since"`
+	Attempt int       `json:"attempt"`
+	Done    int64     `json:"done"`
+	Total   int64     `json:"total"`
+	Unit    string    `json:"unit,omitempty"`
 }
 
 // WorkerStatus is a worker that the queue knows.
 type WorkerStatus struct {
-	Name, Host, Version string
-	PID                 int
-	Since               time.Time
-	Classes             []Class
-	Claims              int
+	Name    string    `json:"name"`
+	Host    string    `json:"host"`
+	Version string    `json:"version"`
+	PID     int       `json:"pid"`
+	Since   time.Time `json:"since"`
+	Classes []Class   `json:"classes"`
+	Claims  int       `json:"claims"`
+}
+
+// Unserved are the classes of what a run is still to make that no worker serves.
+func (s Status) Unserved(r RunStatus) []Class {
+	return slices.DeleteFunc(slices.Clone(r.Classes), func(c Class) bool {
+		return slices.ContainsFunc(s.Workers, func(w WorkerStatus) bool { return slices.Contains(w.Classes, c) })
+	})
 }

@@ -70,13 +70,14 @@ func (b Backups) Pick(now time.Time, running []Running, usual func(kind string) 
 }
 
 // left estimates the time to end. By progress it is LATE's: what is left at the rate so
-// far. Without, it is as long again as the node has run: the mean residual life of a
+// far. Without, and where all is said to be done that progress counts and the node runs
+// all the same, it is as long again as the node has run: the mean residual life of a
 // Pareto time with exponent 2, whose tail those of slow tasks are like.
 func (r Running) left(elapsed time.Duration) time.Duration {
-	if r.Total <= 0 || r.Done <= 0 {
+	if r.Total <= 0 || r.Done <= 0 || r.Done >= r.Total {
 		return elapsed
 	}
-	return time.Duration(float64(elapsed) * float64(max(r.Total-r.Done, 0)) / float64(r.Done))
+	return time.Duration(float64(elapsed) * float64(r.Total-r.Done) / float64(r.Done))
 }
 
 func (b Backups) factor() float64 {

@@ -40,6 +40,7 @@ func TestBackups_Pick(t *testing.T) {
 			running("embed", 50, func(r *Running) { r.Done, r.Total = 1, 100 }),
 		}, 1},
 		{"nearly done", Backups{}, []Running{running("embed", 90, func(r *Running) { r.Done, r.Total = 90, 100 })}, -1},
+		{"all that progress counts", Backups{}, []Running{running("embed", 90, func(r *Running) { r.Done, r.Total = 100, 100 })}, 0},
 		{"single", Backups{}, []Running{running("embed", 90, func(r *Running) { r.Single = true })}, -1},
 		{"backed", Backups{}, []Running{running("embed", 90, func(r *Running) { r.Backed = true })}, -1},
 		{"limited", Backups{}, []Running{running("embed", 90, func(r *Running) { r.Limits = []string{"api"} })}, -1},

@@ -17,8 +17,9 @@ type teller struct {
 
 	mu       sync.Mutex
 	notices  []Notice // to be told
-	progress *Notice  // the latest, to be told when it is time
-	last     time.Time
+	progress *Notice  // the latest that was not told
+	due      bool     // it is to be told now
+	waits    bool     // it will be due
 	closed   bool
 	wake     chan struct{}
 }
@@ -41,10 +42,24 @@ func (t *teller) event(e engine.Event) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if at := time.Now(); at.Sub(t.last) >= progressEvery {
-		t.last, t.progress = at, &n
-		t.signal()
+	t.progress = &n
+	if !t.waits {
+		t.fall()
 	}
+}
+
+// fall makes progress due, and the next one in a while: what a stage said last stands
+// for as long as it says nothing more.
+func (t *teller) fall() {
+	t.due, t.waits = true, true
+	t.signal()
+	time.AfterFunc(progressEvery, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.waits = false; t.progress != nil && !t.closed {
+			t.fall()
+		}
+	})
 }
 
 // tell adds a notice.
@@ -75,11 +90,11 @@ func (t *teller) signal() {
 func (t *teller) next() (all []Notice, closed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all = t.notices
-	if t.progress != nil && !t.closed {
+	all, t.notices = t.notices, nil
+	if t.due && !t.closed {
 		all = append(all, *t.progress)
+		t.progress, t.due = nil, false
 	}
-	t.notices, t.progress = nil, nil
 	return all, t.closed
 }
 

@@ -175,6 +175,33 @@ func TestWorker_progress(t *testing.T) {
 	})
 }
 
+// What a stage said last is what stands while it says nothing.
+func TestWorker_lastProgress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop(t, engine.Resources{CPU: 1})
+		s.add("make", engine.Resources{}, func(ctx context.Context, t *engine.Task) error {
+			for i := range 1000 {
+				t.Progress(i+1, 1000, "texts")
+			}
+			<-time.After(time.Minute)
+			return t.Write("out", nil)
+		})
+		s.open()
+		_, events := s.apply(t.Context())
+		s.close()
+		var done []int64
+		for _, e := range events {
+			if e.Type == engine.EventProgress {
+				done = append(done, e.Done)
+			}
+		}
+		if len(done) == 0 || len(done) > 2 || done[len(done)-1] != 1000 {
+			t.Errorf("of 1000 texts %d were told to be done", done)
+		}
+	})
+}
+
 // strangers is a source of which some graphs cannot be built, and some do not have what
 // the queue asks for.
 type strangers struct {

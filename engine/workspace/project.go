@@ -65,11 +65,11 @@ func (p *Project) Missing(address, kind, version string) string {
 			return fmt.Sprintf("this raglab has %s in version %s, and version %s is asked for: it was submitted by raglab %s, and this is %s", kind, s.Kind.Version, version, p.tree.Program, p.session.Version)
 		}
 	}
-	text := fmt.Sprintf("the spec gives another %s here than where it was submitted, by raglab %s", address, p.tree.Program)
+	text := fmt.Sprintf("the spec gives another %s here than where it was submitted, by raglab %s: files that it names by absolute paths", address, p.tree.Program)
 	if len(p.tree.Env) > 0 {
-		text += "; it reads the environment variables " + strings.Join(p.tree.Env, ", ")
+		text += ", and the environment variables " + strings.Join(p.tree.Env, ", ")
 	}
-	return text
+	return text + " must be the same here as when it was submitted"
 }
 
 // Prepare brings to this machine what a stage reads: models, libraries, and files of

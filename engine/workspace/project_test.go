@@ -221,7 +221,7 @@ func TestTree_refuses(t *testing.T) {
 		}
 	}
 	w := openAt(t, t.TempDir(), 1)
-	if _, err := w.Project(t.Context(), cache.DigestOf([]byte("none"))); err == nil || !strings.Contains(err.Error(), "bundle") {
+	if _, err := w.Project(t.Context(), cache.DigestOf([]byte("none"))); err == nil || !strings.Contains(err.Error(), "submitted through another store") {
 		t.Errorf("a bundle that is not there: %v", err)
 	}
 }

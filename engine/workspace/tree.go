@@ -80,6 +80,13 @@ func (t *tree) makeRoot(ctx context.Context, w *Workspace, key cache.Key) error 
 // openTree lays out a bundle below a folder of the cache.
 func (w *Workspace) openTree(ctx context.Context, key cache.Key) (*tree, error) {
 	rec, err := w.store().Get(ctx, key)
+	if errors.Is(err, cache.ErrNotFound) {
+		where := "this machine has no store"
+		if s := w.Store.Shared(); s != nil {
+			where = "this machine's store is " + s.Name()
+		}
+		return nil, fmt.Errorf("the spec was submitted through another store or cache folder: %s, and RAGLAB_STORE is to be the same there: %w", where, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("find the spec's bundle %s: %w", key.Short(), err)
 	}
@@ -222,13 +229,15 @@ func (t *tree) load() (*spec.Experiment, error) {
 	if !diags.HasErrors() {
 		return exp, nil
 	}
+	// Paths are the submitter's, below the spec's root, not those of this tree.
+	text := strings.ReplaceAll(diags.Error(), withSeparator(t.root), "")
 	for _, name := range t.Env {
 		if _, set := os.LookupEnv(name); !set {
-			return nil, fmt.Errorf("load the spec, which reads the environment variable %s, and it is not set here: %w", name, diags)
+			return nil, fmt.Errorf("load the spec, which reads the environment variable %s, and it is not set here: %s", name, text)
 		}
 	}
 	if _, err := os.Stat(at); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the bundle does not hold its spec %s", t.Spec)
 	}
-	return nil, fmt.Errorf("load the spec: %w", diags)
+	return nil, fmt.Errorf("load the spec: %s", text)
 }

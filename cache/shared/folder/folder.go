@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"raglab/cache/shared"
@@ -44,7 +45,29 @@ const draftPrefix = ".tmp-"
 // place, compared in length, synced, and takes its name by link(2), which fails when the name is
 // taken, or by rename(2) where it may replace one; then its folder is synced. A process killed at any
 // instant leaves the object or none, and at most a draft.
-type bucket struct{ dir string }
+type bucket struct {
+	dir string
+	// found is set once the folder was seen to hold a store. Where its mark is missing from then on
+	// the folder is away, as a disk that is not mounted any more is, and is not made anew.
+	found atomic.Bool
+}
+
+// mark is the object that every store has, and that is made first.
+const mark = "VERSION"
+
+// errAway passes: the folder may come back.
+var errAway = errors.New("the folder is not there any more, or not the store's")
+
+// away is errAway when the folder was the store's and is not now.
+func (b *bucket) away() error {
+	if !b.found.Load() {
+		return nil
+	}
+	if _, err := os.Lstat(b.path(mark)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", b.dir, errAway)
+	}
+	return nil
+}
 
 // New is the folder dir as a bucket. The folder above it must be there; a store begun by a writer
 // makes dir itself.
@@ -53,7 +76,7 @@ func New(dir string) (shared.Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &bucket{abs}, nil
+	return &bucket{dir: abs}, nil
 }
 
 func (b *bucket) path(name string) string { return filepath.Join(b.dir, filepath.FromSlash(name)) }
@@ -61,7 +84,7 @@ func (b *bucket) path(name string) string { return filepath.Join(b.dir, filepath
 // explain tells the errors that do not pass by themselves: of a file system, all but a few.
 func explain(err error) error {
 	switch {
-	case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrExist), isPassing(err):
+	case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrExist), errors.Is(err, errAway), isPassing(err):
 		return err
 	case errors.Is(err, errors.ErrUnsupported):
 		return fmt.Errorf("%w: the folder's file system has no hard links: %w", shared.ErrPermanent, err)
@@ -71,10 +94,16 @@ func explain(err error) error {
 
 // Create implements [shared.Bucket].
 func (b *bucket) Create(ctx context.Context, name string, size int64, src io.Reader) error {
-	if _, err := os.Lstat(b.path(name)); err == nil {
-		return fs.ErrExist
+	_, err := os.Lstat(b.path(name))
+	if err == nil {
+		err = fs.ErrExist
+	} else {
+		err = b.write(ctx, name, size, src, os.Link)
 	}
-	return b.write(ctx, name, size, src, os.Link)
+	if name == mark && (err == nil || errors.Is(err, fs.ErrExist)) {
+		b.found.Store(true)
+	}
+	return err
 }
 
 // Replace implements [shared.Bucket].
@@ -113,7 +142,7 @@ func (b *bucket) write(ctx context.Context, name string, size int64, src io.Read
 		return err
 	}
 	if err := place(draft.Name(), target); err != nil && !placed(draft.Name(), target) {
-		return explain(err)
+		return b.missing(err)
 	}
 	return explain(syncDir(filepath.Dir(target)))
 }
@@ -131,6 +160,9 @@ func (b *bucket) draft(dir string) (*os.File, error) {
 	f, err := openNew(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return f, err
+	}
+	if err := b.away(); err != nil {
+		return nil, err
 	}
 	if err := b.mkdir(dir); err != nil {
 		return nil, err
@@ -181,23 +213,40 @@ func finish(f *os.File, size int64) error {
 
 // Open implements [shared.Bucket].
 func (b *bucket) Open(_ context.Context, name string, offset int64) (io.ReadCloser, shared.Object, error) {
-	f, err := os.Open(b.path(name))
+	f, err := openRead(b.path(name))
 	if err != nil {
 		return nil, shared.Object{}, b.missing(err)
 	}
 	info, err := f.Stat()
+	if err == nil {
+		err = regular(f.Name(), info)
+	}
 	if err == nil {
 		_, err = f.Seek(offset, io.SeekStart)
 	}
 	if err != nil {
 		return nil, shared.Object{}, errors.Join(explain(err), f.Close())
 	}
+	if name == mark {
+		b.found.Store(true)
+	}
 	return f, object(name, info), nil
+}
+
+// regular refuses what is no file, and was put in an object's place by other hands.
+func regular(path string, info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no file: remove it", path)
+	}
+	return nil
 }
 
 // missing tells a file that is not there from a store that is not.
 func (b *bucket) missing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
+		if err := b.away(); err != nil {
+			return err
+		}
 		if _, dirErr := os.Stat(filepath.Dir(b.dir)); errors.Is(dirErr, fs.ErrNotExist) {
 			return fmt.Errorf("%w: there is no folder %s", shared.ErrPermanent, filepath.Dir(b.dir))
 		}
@@ -212,14 +261,20 @@ func object(name string, info fs.FileInfo) shared.Object {
 // Stat implements [shared.Bucket].
 func (b *bucket) Stat(_ context.Context, name string) (shared.Object, error) {
 	info, err := os.Lstat(b.path(name))
+	if err == nil {
+		err = regular(b.path(name), info)
+	}
 	if err != nil {
-		return shared.Object{}, explain(err)
+		return shared.Object{}, b.missing(err)
 	}
 	return object(name, info), nil
 }
 
 // Delete implements [shared.Bucket].
 func (b *bucket) Delete(_ context.Context, name string) error {
+	if name == mark {
+		b.found.Store(false)
+	}
 	err := os.Remove(b.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -229,7 +284,7 @@ func (b *bucket) Delete(_ context.Context, name string) error {
 
 // Sweep implements [shared.Sweeper]: it removes the drafts of killed processes.
 func (b *bucket) Sweep(ctx context.Context, before time.Time) error {
-	return filepath.WalkDir(b.dir, func(path string, e fs.DirEntry, err error) error {
+	return filepath.WalkDir(follow(b.dir), func(path string, e fs.DirEntry, err error) error {
 		if ctxErr := context.Cause(ctx); ctxErr != nil {
 			return ctxErr
 		}
@@ -250,14 +305,17 @@ func (b *bucket) Sweep(ctx context.Context, before time.Time) error {
 	})
 }
 
-// List implements [shared.Bucket]. Drafts are not listed.
+// List implements [shared.Bucket]. Drafts, and what is no file, are not listed.
 func (b *bucket) List(ctx context.Context, prefix string) iter.Seq2[shared.Object, error] {
 	return func(yield func(shared.Object, error) bool) {
-		err := filepath.WalkDir(b.path(prefix[:strings.LastIndexByte(prefix, '/')+1]), func(path string, e fs.DirEntry, err error) error {
+		err := filepath.WalkDir(follow(b.path(prefix[:strings.LastIndexByte(prefix, '/')+1])), func(path string, e fs.DirEntry, err error) error {
 			if ctxErr := context.Cause(ctx); ctxErr != nil {
 				return ctxErr
 			}
-			if errors.Is(err, fs.ErrNotExist) || err == nil && e.IsDir() {
+			if errors.Is(err, fs.ErrNotExist) {
+				return b.away()
+			}
+			if err == nil && !e.Type().IsRegular() {
 				return nil
 			}
 			if err != nil {
@@ -265,7 +323,7 @@ func (b *bucket) List(ctx context.Context, prefix string) iter.Seq2[shared.Objec
 			}
 			info, err := e.Info()
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil
+				return b.away()
 			}
 			if err != nil {
 				return err
@@ -287,6 +345,9 @@ func (b *bucket) List(ctx context.Context, prefix string) iter.Seq2[shared.Objec
 		}
 	}
 }
+
+// follow has a walk begin in the folder that a symbolic link names.
+func follow(dir string) string { return dir + string(filepath.Separator) }
 
 // Close implements [shared.Bucket].
 func (b *bucket) Close() error { return nil }

@@ -109,6 +109,102 @@ func TestFolder_notMounted(t *testing.T) {
 	}
 }
 
+// TestFolder_away has the folder of a store go away while it is open, as one does that is not mounted any
+// more, with an empty one in its place or none: it is an outage, and no new store is begun there.
+func TestFolder_away(t *testing.T) {
+	t.Parallel()
+	for _, empty := range []bool{false, true} {
+		dir := filepath.Join(t.TempDir(), "store")
+		s := shared.New(newBucket(t, dir), shared.Options{Mode: shared.Write, Name: "file://" + dir, Attempts: 1})
+		before := cachetest.Write(t, s, "before", []byte("before"))
+		if err := os.Rename(dir, dir+".away"); err != nil {
+			t.Fatal(err)
+		}
+		if empty {
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w, err := s.Create(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte("meanwhile")); err != nil {
+			t.Fatal(err)
+		}
+		_, putErr := w.Commit()
+		_, getErr := s.Get(t.Context(), cache.Key{1})
+		_, statErr := s.Stat(t.Context(), before.Digest)
+		_, duErr := s.Du(t.Context())
+		_, gcErr := s.GC(t.Context(), shared.GCOptions{DryRun: true})
+		for doing, err := range map[string]error{"Commit": putErr, "Get": getErr, "Stat": statErr, "GC": gcErr} {
+			if !errors.Is(err, cache.ErrUnavailable) {
+				t.Errorf("empty %v: %s: %v, want ErrUnavailable", empty, doing, err)
+			}
+		}
+		if !empty && !errors.Is(duErr, cache.ErrUnavailable) {
+			t.Errorf("Du: %v, want ErrUnavailable", duErr)
+		}
+		if left, err := os.ReadDir(dir); !errors.Is(err, fs.ErrNotExist) && len(left) > 0 {
+			t.Errorf("a store was begun anew: %v", left)
+		}
+		_ = os.Remove(dir) // the empty one
+		if err := os.Rename(dir+".away", dir); err != nil {
+			t.Fatal(err)
+		}
+		cachetest.Write(t, s, "after", []byte("after"))
+		if err := s.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	}
+}
+
+// TestFolder_symlinks has a store behind a link, and its blobs behind another.
+func TestFolder_symlinks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"real", "blobs"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"store": "real", "real/cas": "../blobs"} {
+		if err := os.Symlink(to, filepath.Join(dir, filepath.FromSlash(link))); err != nil {
+			t.Skip(err)
+		}
+	}
+	s := openStore(t, filepath.Join(dir, "store"), shared.Write)
+	cachetest.Write(t, s, "blob", []byte("blob"))
+	if u, err := s.Du(t.Context()); err != nil || u.States.Count != 2 {
+		t.Errorf("Du: %+v, %v; want VERSION and a session", u, err)
+	}
+	if r, err := s.Verify(t.Context()); err != nil || r.Blobs.Count != 1 {
+		t.Errorf("Verify: %+v, %v; want one blob", r, err)
+	}
+}
+
+// TestFolder_noFile has a folder in the place of an object: a sentence, not a store that is out of reach.
+func TestFolder_noFile(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "store")
+	s := openStore(t, dir, shared.Write)
+	d := cachetest.Write(t, s, "blob", []byte("blob")).Digest
+	at := path(dir, "cas", d.String())
+	if err := os.Remove(at); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(at, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, openErr := s.Open(t.Context(), d)
+	_, statErr := s.Stat(t.Context(), d)
+	for _, err := range []error{openErr, statErr} {
+		if !errors.Is(err, shared.ErrPermanent) || !strings.Contains(err.Error(), "is no file: remove it") {
+			t.Errorf("%v, want that it is no file", err)
+		}
+	}
+}
+
 func TestFolder_sweep(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -61,7 +61,12 @@ func (r *run) status() fleet.RunStatus {
 	var running []*claim
 	for _, n := range r.nodes {
 		running = append(running, n.claims...)
+		if (n.state == stateWaiting || n.state == stateReady) && !r.ended() {
+			s.Classes = append(s.Classes, n.Class)
+		}
 	}
+	slices.Sort(s.Classes)
+	s.Classes = slices.Compact(s.Classes)
 	inOrder(running)
 	for _, c := range running {
 		s.Running = append(s.Running, fleet.RunningNode{

@@ -31,6 +31,9 @@ func status(l *lab) {
 	if err != nil || len(s.Runs) != 1 || s.Runs[0].ID != second {
 		l.Fatalf("runs at work are %+v, %v", s.Runs, err)
 	}
+	if c := s.Runs[0].Classes; len(c) != 1 || c[0] != node("c", "b").Class {
+		l.Errorf("what is to be made is of classes %v", c)
+	}
 	claims := 0
 	for _, w := range s.Workers {
 		claims += w.Claims

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"raglab/cache"
 	"raglab/engine"
 	"raglab/engine/fleet"
 	"raglab/engine/fleet/river"
@@ -233,16 +234,20 @@ func TestJobTimeout_secondClaim(t *testing.T) {
 	await(t, q, run)
 }
 
-// A living worker that stops renewing loses its claim, and a late word of it is refused;
-// one that renews keeps it.
+// A living worker that stops renewing loses its claim, and the lease under which it made
+// the result; a late word of it is refused. A claim that it renews it keeps.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Connect(t)
-	silence := func(o *river.Options) { o.Silence = 15 * time.Second }
+	began, silence := time.Now(), func(o *river.Options) { o.Silence = 15 * time.Second }
 	q, other := open(t, db, silence), open(t, db, silence)
 	run := submit(t, q, layers(2, 2))
 	kept, silent := one(t, q), one(t, q)
 	lost := q.Lost(silent)
+	content := cache.Key{7}
+	if _, ok, err := q.Lease(t.Context(), content); err != nil || !ok {
+		t.Fatalf("lease: %v, %v", ok, err)
+	}
 	got := seeker(t, other)
 	var again *fleet.Claim
 	for tick := time.NewTicker(200 * time.Millisecond); again == nil; {
@@ -260,6 +265,16 @@ func TestSilence(t *testing.T) {
 		t.Errorf("claimed %s, attempt %d, want %s again", again.Address, again.Attempt, silent.Address)
 	}
 	closed(t, "the silent claim is lost", lost)
+	for tick := time.NewTicker(50 * time.Millisecond); ; <-tick.C {
+		if _, ok, err := other.Lease(t.Context(), content); err != nil {
+			t.Fatal(err)
+		} else if ok {
+			break
+		}
+		if t.Context().Err() != nil || time.Since(began) > soon {
+			t.Fatal("the lease of a silent worker is kept")
+		}
+	}
 	if err := q.Finish(t.Context(), silent, resultOf(silent.Address)); !errors.Is(err, fleet.ErrClaimLost) {
 		t.Errorf("a late finish: %v, want ErrClaimLost", err)
 	}

@@ -48,6 +48,9 @@ func (q *Queue) runStatus(ctx context.Context, since time.Time) ([]fleet.RunStat
 		if runs[i].Running, err = q.running(ctx, runs[i].ID); err != nil {
 			return nil, err
 		}
+		if runs[i].Classes, err = q.classesOf(ctx, runs[i].ID); err != nil {
+			return nil, err
+		}
 	}
 	return runs, nil
 }
@@ -95,6 +98,17 @@ func (q *Queue) running(ctx context.Context, run fleet.RunID) ([]fleet.RunningNo
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r fleet.RunningNode, err error) {
 		return r, row.Scan(&r.Address, &r.Worker, &r.Since, &r.Attempt, &r.Done, &r.Total, &r.Unit)
 	})
+}
+
+// classesOf are those of a run's nodes that wait or are ready.
+func (q *Queue) classesOf(ctx context.Context, run fleet.RunID) ([]fleet.Class, error) {
+	rows, err := q.pool.Query(ctx, q.sql(`
+		select distinct n.class from {s}.fleet_member own join {s}.fleet_node n on n.id = own.node
+		where own.run = $1 and n.state in ('waiting', 'ready') order by n.class`), int64(run))
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[fleet.Class])
 }
 
 // workerStatus tells of the processes that claim; one whose lock is missing is gone

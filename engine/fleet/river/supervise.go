@@ -197,18 +197,32 @@ func (q *Queue) adopt(ctx context.Context) error {
 	return q.once(ctx, q.pool, true, func(t *tx) error { return t.requeueFetched(ctx, ofNobody) })
 }
 
-// rescueSilent ends claims that living workers have not renewed for long.
+// rescueSilent ends claims that living workers have not renewed for long. The sessions of
+// such workers are ended too: one that hangs keeps its leases else, and nobody could make
+// what it had. One that does not hang finds its session again.
 func (q *Queue) rescueSilent(ctx context.Context) error {
 	const where = `renewed < clock_timestamp() - $1::bigint * interval '1 microsecond'`
-	var any bool
-	err := q.pool.QueryRow(ctx, q.sql(`select exists (select from {s}.fleet_claim where `+where+`)`), q.o.Silence.Microseconds()).Scan(&any)
-	if err != nil || !any {
+	rows, err := q.pool.Query(ctx, q.sql(`select distinct owner from {s}.fleet_claim where `+where), q.o.Silence.Microseconds())
+	if err != nil {
 		return err
 	}
-	return q.once(ctx, q.pool, true, func(t *tx) error {
+	owners, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil || len(owners) == 0 {
+		return err
+	}
+	err = q.once(ctx, q.pool, true, func(t *tx) error {
 		_, err := t.buryClaims(ctx, where, q.o.Silence.Microseconds())
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	for _, id := range owners {
+		if _, err := q.pool.Exec(ctx, "select pg_terminate_backend(l.pid) from pg_locks l where "+holds("l"), id); err != nil {
+			q.o.Log.Warn("end the session of a worker that hangs", "error", q.o.DB.Explain(ctx, "end a session", err))
+		}
+	}
+	return nil
 }
 
 // clean removes runs that ended long ago, what belongs to them alone, and their

@@ -67,6 +67,25 @@ func TestCrash_killedClientLetsTheServerStop(t *testing.T) {
 	gone(t, status.Server, status.Supervisor)
 }
 
+// A session without a lease, of a program that was told the address, keeps the server.
+func TestIdle_sessionKeepsTheServer(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Private(t)
+	c.IdleAfter = 200 * time.Millisecond
+	l := acquire(t, c)
+	conn := connect(t, l)
+	first := look(t, c)
+	l.Release()
+	// It is looked at several times within a second.
+	if _, err := conn.Exec(t.Context(), "select pg_sleep(2)"); err != nil {
+		t.Fatalf("the server stopped under a session: %v", err)
+	}
+	if err := conn.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	gone(t, first.Server, first.Supervisor)
+}
+
 func TestCrash_killedSupervisorTakesTheServerAlong(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

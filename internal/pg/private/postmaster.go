@@ -182,6 +182,25 @@ func (p *postmaster) ensureDatabase(ctx context.Context) error {
 	return err
 }
 
+// hasSessions tells whether somebody is connected. A server that does not answer has
+// nobody.
+func (p *postmaster) hasSessions(ctx context.Context) (any bool) {
+	ctx, cancel := context.WithTimeoutCause(ctx, 5*time.Second, errors.New("the private Postgres does not answer"))
+	defer cancel()
+	config, err := p.endpoint.Config("postgres")
+	if err != nil {
+		return false
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return false
+	}
+	defer conn.Close(ctx)
+	err = conn.QueryRow(ctx, `
+		select exists (select from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid())`).Scan(&any)
+	return err == nil && any
+}
+
 // logSince returns what the log got after an offset.
 func (p *postmaster) logSince(from int64) string {
 	var text bytes.Buffer

@@ -229,6 +229,10 @@ func (s *supervisor) watch(ctx context.Context, server *postmaster) error {
 		if used || err != nil {
 			idleSince = time.Now()
 		} else if time.Since(idleSince) >= s.config.IdleAfter {
+			if server.hasSessions(ctx) { // of somebody who was told its address
+				idleSince = time.Now()
+				continue
+			}
 			if stopped, err := s.stopIdle(server); stopped {
 				return err
 			}
