@@ -39,26 +39,6 @@ func newMachine(t testing.TB, dir string, b shared.Bucket, o shared.Options, to 
 	return shared.NewTiered(l, open(t, b, o), to)
 }
 
-// rewriteFile changes a file of a local cache behind its back; nil removes it.
-func rewriteFile(t testing.TB, path string, change func([]byte) []byte) {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if os.IsNotExist(err) || len(b) == 0 {
-		return
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if changed := change(b); changed != nil {
-		if err := os.WriteFile(path, changed, 0o444); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // TestTiered_conformance damages both tiers at once: what only one lost the other has.
 func TestTiered_conformance(t *testing.T) {
 	t.Parallel()
@@ -82,12 +62,12 @@ func TestTiered_conformance(t *testing.T) {
 				RewriteBlob: func(t *testing.T, s cache.Store, d cache.Digest, change func([]byte) []byte) {
 					m := found.of(s)
 					m.bucket.Rewrite(blobObject(d), change)
-					rewriteFile(t, m.Local().Path(d), change)
+					sharedtest.RewriteFile(t, m.Local().Path(d), change)
 				},
 				RewriteRecord: func(t *testing.T, s cache.Store, k cache.Key, change func([]byte) []byte) {
 					m := found.of(s)
 					m.bucket.Rewrite(recordObject(k), change)
-					rewriteFile(t, m.Local().Dir()+"/"+recordObject(k), change)
+					sharedtest.RewriteFile(t, m.Local().Dir()+"/"+recordObject(k), change)
 				},
 			})
 		})
@@ -374,7 +354,7 @@ func TestTiered_damagedHereIsNotUploaded(t *testing.T) {
 	m := new(sharedtest.Memory)
 	a := newMachine(t, t.TempDir(), m, shared.Options{Mode: shared.Write}, shared.TieredOptions{})
 	out := cachetest.Write(t, a, "x", []byte("some text"))
-	rewriteFile(t, a.Local().Path(out.Digest), func(b []byte) []byte { b[0] ^= 1; return b })
+	sharedtest.RewriteFile(t, a.Local().Path(out.Digest), func(b []byte) []byte { b[0] ^= 1; return b })
 	_, err := a.Put(t.Context(), &cache.Record{Key: keyOf("k"), Outputs: []cache.Blob{out}})
 	if !errors.As(err, new(*cache.OutputMissingError)) {
 		t.Errorf("Put: %v, want an *OutputMissingError", err)

@@ -51,25 +51,6 @@ func openStore(t testing.TB, dir string, mode shared.Mode) *store {
 
 func path(dir, prefix, hex string) string { return filepath.Join(dir, prefix, hex[:2], hex) }
 
-func rewrite(t testing.TB, path string, change func([]byte) []byte) {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) || len(b) == 0 {
-		return
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if changed := change(b); changed != nil {
-		if err := os.WriteFile(path, changed, 0o444); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func TestFolder_conformance(t *testing.T) {
 	t.Parallel()
 	cachetest.Run(t, cachetest.Subject{
@@ -78,10 +59,10 @@ func TestFolder_conformance(t *testing.T) {
 		},
 		Reopen: func(t *testing.T, s cache.Store) cache.Store { return openStore(t, s.(*store).dir, shared.Write) },
 		RewriteBlob: func(t *testing.T, s cache.Store, d cache.Digest, change func([]byte) []byte) {
-			rewrite(t, path(s.(*store).dir, "cas", d.String()), change)
+			sharedtest.RewriteFile(t, path(s.(*store).dir, "cas", d.String()), change)
 		},
 		RewriteRecord: func(t *testing.T, s cache.Store, k cache.Key, change func([]byte) []byte) {
-			rewrite(t, path(s.(*store).dir, "ac", k.String()), change)
+			sharedtest.RewriteFile(t, path(s.(*store).dir, "ac", k.String()), change)
 		},
 	})
 }
