@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/term"
@@ -76,7 +77,11 @@ func run() int {
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		t.screen = os.Stderr
 	}
-	t.log = hclog.New(&hclog.LoggerOptions{Name: "raglab", Level: logLevel(), Output: os.Stderr})
+	options := &hclog.LoggerOptions{Name: "raglab", Level: logLevel(), Output: os.Stderr}
+	if options.Level > hclog.Debug {
+		options.Exclude = (&warnings{now: time.Now}).drop
+	}
+	t.log = hclog.New(options)
 	// What libraries tell the standard logger is for developers.
 	log.SetFlags(0)
 	log.SetOutput(t.log.StandardWriter(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}))
