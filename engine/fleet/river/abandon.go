@@ -3,6 +3,8 @@ package river
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"raglab/engine/fleet"
@@ -36,11 +38,7 @@ func (q *Queue) giveUp(ctx context.Context) {
 func (q *Queue) given() []*fleet.Claim {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	list := make([]*fleet.Claim, 0, len(q.abandoned))
-	for _, c := range q.abandoned {
-		list = append(list, c)
-	}
-	return list
+	return slices.Collect(maps.Values(q.abandoned))
 }
 
 // noteRenewed notes that a claim stood just now.

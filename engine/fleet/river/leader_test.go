@@ -110,9 +110,7 @@ func TestLeader_cutOff(t *testing.T) {
 	if got := ask[string](t, db, `select leader_id from {s}.river_leader`); got != other.ClientID() {
 		t.Errorf("%s leads, want the other, %s", got, other.ClientID())
 	}
-	if n := ask[int](t, db, `select count(*) from {s}.river_job where state <> 'completed'`); n != 0 {
-		t.Errorf("%d jobs are not completed", n)
-	}
+	allCompleted(t, db)
 }
 
 // A leader whose session alone is cut gives up what it has, and its jobs stay.
@@ -137,9 +135,7 @@ func TestLeader_sessionCut(t *testing.T) {
 	if got := kinds(await(t, other, run)); got[engine.EventComplete] != 2 || got[engine.EventErrored] != 0 {
 		t.Errorf("notices %v", got)
 	}
-	if n := ask[int](t, db, `select count(*) from {s}.river_job where state <> 'completed'`); n != 0 {
-		t.Errorf("%d jobs are not completed", n)
-	}
+	allCompleted(t, db)
 }
 
 // Who may become River's leader knows all kinds of jobs: a leader discards what it does

@@ -81,9 +81,7 @@ func TestAdopt_fetchedAndNotClaimed(t *testing.T) {
 	if got := kinds(await(t, other, run)); got[engine.EventComplete] != 1 || len(got) != 1 {
 		t.Errorf("notices %v", got)
 	}
-	if n := ask[int](t, db, `select count(*) from {s}.river_job where state <> 'completed'`); n != 0 {
-		t.Errorf("%d jobs are not completed", n)
-	}
+	allCompleted(t, db)
 }
 
 // A fetch whose answer is lost on the way leaves a job that counts as this living
@@ -113,9 +111,7 @@ func TestReclaim_fetchedAnswerLost(t *testing.T) {
 	if got := kinds(await(t, other, run)); got[engine.EventComplete] != 1 || len(got) != 1 {
 		t.Errorf("notices %v", got)
 	}
-	if n := ask[int](t, db, `select count(*) from {s}.river_job where state <> 'completed'`); n != 0 {
-		t.Errorf("%d jobs are not completed", n)
-	}
+	allCompleted(t, db)
 }
 
 // A claim whose answer is lost on the way is found when it is asked for again: the node

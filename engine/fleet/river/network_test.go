@@ -83,9 +83,7 @@ func (g *given) worksAgain() {
 			g.Error("the result is that of a claim that was lost")
 		}
 	}
-	if n := ask[int](g.T, g.w.db, `select count(*) from {s}.river_job where state <> 'completed'`); n != 0 {
-		g.Errorf("%d jobs are not completed", n)
-	}
+	allCompleted(g.T, g.w.db)
 }
 
 // All connections are closed, and none can be made.

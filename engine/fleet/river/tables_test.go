@@ -38,6 +38,14 @@ func ask[T any](t testing.TB, db *pg.DB, sql string, args ...any) (v T) {
 	return v
 }
 
+// allCompleted sees to it that no job is left in another state.
+func allCompleted(t testing.TB, db *pg.DB) {
+	t.Helper()
+	if n := ask[int](t, db, `select count(*) from {s}.river_job where state <> 'completed'`); n != 0 {
+		t.Errorf("%d jobs are not completed", n)
+	}
+}
+
 // until waits for a condition on the tables.
 func until(t testing.TB, db *pg.DB, what, condition string, args ...any) {
 	t.Helper()
